@@ -1,0 +1,23 @@
+"""The one exception that rvsim raises for misuse by the host program.
+
+Guest faults are data (`rvsim.machine.Trap`), not exceptions.  An `RvsimError` says what was wrong
+in one line, and what to try.
+"""
+
+from __future__ import annotations
+
+
+class RvsimError(Exception):
+    """A request that rvsim cannot carry out: a bad file, option, name or value.
+
+    >>> str(RvsimError("unknown CPU 'x6'", hint="did you mean 'spacemit-x60'?"))
+    "unknown CPU 'x6': did you mean 'spacemit-x60'?"
+    """
+
+    def __init__(self, message: str, *, hint: str | None = None) -> None:
+        super().__init__(message)
+        self.message = message
+        self.hint = hint
+
+    def __str__(self) -> str:
+        return f"{self.message}: {self.hint}" if self.hint else self.message

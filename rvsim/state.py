@@ -1,0 +1,79 @@
+"""The architectural state of one hart: one byte layout that every engine uses in place.
+
+All scalar state is 64-bit words at the front of one buffer, the vector registers follow.  The
+interpreter reaches a word as ``words[SLOT["vl"]]``, compiled code as the byte offset
+``8 * SLOT["vl"]`` from the buffer's address; there is no second copy to keep in step.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+import numpy as np
+import numpy.typing as npt
+
+SCALARS: Final = (
+    "pc",
+    "instret",
+    "cycle",
+    "time",
+    "fuel",
+    # vector configuration and control (V 3)
+    "vl",
+    "vtype",
+    "vstart",
+    "vxrm",
+    "vxsat",
+    # floating point control
+    "frm",
+    "fflags",
+    # LR/SC reservation (A 3.2): address, and whether it is held
+    "reservation_addr",
+    "reservation_valid",
+    # the trap an instruction raised: cause + 1 (0: none), tval, and an index into Program.whys
+    "trap_cause_plus_1",
+    "trap_tval",
+    "trap_why",
+)
+"""Names of the scalar state after the x and f registers, in layout order."""
+
+X_BASE: Final = 0
+F_BASE: Final = 32
+SLOT: Final[dict[str, int]] = {name: 64 + i for i, name in enumerate(SCALARS)}
+"""Word index of each named scalar."""
+
+V_OFFSET: Final = (8 * (64 + len(SCALARS)) + 63) & ~63
+"""Byte offset of v0; 64-byte aligned, so that host vector accesses are aligned."""
+
+
+class State:
+    """Registers and CSRs of one hart at a given VLEN (bits).
+
+    >>> s = State(vlen=256)
+    >>> s.x[10] = 42
+    >>> s["vl"] = 8
+    >>> s.x[10], s["vl"], s.v.shape
+    (42, 8, (32, 32))
+    """
+
+    def __init__(self, vlen: int) -> None:
+        self.vlen = vlen
+        self.vlenb = vlen // 8
+        raw = np.zeros(V_OFFSET + 32 * self.vlenb + 64, np.uint8)
+        start = -raw.ctypes.data % 64
+        self.buffer: npt.NDArray[np.uint8] = raw[start : start + V_OFFSET + 32 * self.vlenb]
+        self.words: memoryview = memoryview(self.buffer[:V_OFFSET]).cast("Q")
+        self.x: memoryview = self.words[X_BASE : X_BASE + 32]
+        self.f: memoryview = self.words[F_BASE : F_BASE + 32]
+        self.vfile: npt.NDArray[np.uint8] = self.buffer[V_OFFSET:]
+        self.v: npt.NDArray[np.uint8] = self.vfile.reshape(32, self.vlenb)
+
+    def __getitem__(self, name: str) -> int:
+        return int(self.words[SLOT[name]])
+
+    def __setitem__(self, name: str, value: int) -> None:
+        self.words[SLOT[name]] = value
+
+    def snapshot(self) -> bytes:
+        """All state as bytes: equal snapshots mean equal architectural state."""
+        return self.buffer.tobytes()
