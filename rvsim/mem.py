@@ -1,0 +1,335 @@
+"""Guest memory: one flat, lazily backed space with one permission byte per 4 KiB page.
+
+Every guest access checks ``addr <= size - n`` and the permission of its first and last page, here
+and in compiled code, which reads ``data`` and ``perm`` through their raw addresses.  A refused
+access raises `GuestFault`; misuse by the host program raises `RvsimError`.
+"""
+
+from __future__ import annotations
+
+import mmap
+import sys
+from typing import Final, Literal
+
+import numpy as np
+import numpy.typing as npt
+
+from rvsim.errors import RvsimError
+
+PAGE: Final = 4096
+R: Final = 1
+W: Final = 2
+X: Final = 4
+MAPPED: Final = 0x80
+"""Marks a page that exists, also when nothing may touch it; the bits 8 to 0x40 are spare."""
+
+LOWEST_FREE: Final = 0x10000
+"""`Memory.find_free` gives nothing below, so that small integers stay invalid pointers."""
+
+Access = Literal["load", "store", "fetch"]
+Bytes = npt.NDArray[np.uint8]
+Addresses = npt.NDArray[np.uint64]
+Mask = npt.NDArray[np.bool_]
+Lanes = npt.NDArray[np.unsignedinteger]
+
+_LANE_TYPES: Final = (np.dtype("u1"), np.dtype("u2"), np.dtype("u4"), np.dtype("u8"))
+# Python names MAP_NORESERVE only from 3.13 on; Linux has this value on x86, Arm and RISC-V.
+_NORESERVE: Final[int] = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
+
+
+class GuestFault(Exception):
+    """An access that the guest may not make: the address it asked for, and the kind of access."""
+
+    __slots__ = ("access", "addr")
+
+    def __init__(self, addr: int, access: Access) -> None:
+        super().__init__(addr, access)
+        self.addr = addr
+        self.access = access
+
+    def __str__(self) -> str:
+        return f"{self.access} access fault at {self.addr:#x}"
+
+
+def _reserve(size: int) -> mmap.mmap:
+    try:
+        if sys.platform == "win32":
+            return mmap.mmap(-1, size)
+        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+    except (OSError, OverflowError, ValueError) as error:
+        raise RvsimError(
+            f"the host cannot reserve {size:#x} bytes of guest memory ({error})",
+            hint="ask for a smaller memory",
+        ) from None
+
+
+class Memory:
+    """The guest's address space of `size` bytes, nothing mapped at first.
+
+    >>> memory = Memory(1 << 20)
+    >>> memory.map(0x10000, 4096, R | W)
+    >>> memory.store4(0x10ffc, 0xdeadbeef)
+    >>> hex(memory.load2(0x10ffe))
+    '0xdead'
+    >>> memory.load8(0x10ffc)
+    Traceback (most recent call last):
+    rvsim.mem.GuestFault: load access fault at 0x10ffc
+    """
+
+    def __init__(self, size: int = 4 << 30) -> None:
+        if size <= 0 or size % PAGE:
+            raise RvsimError(f"memory size {size:#x} is not a positive multiple of {PAGE}")
+        self.size = size
+        self._mmap = _reserve(size)
+        self.view: memoryview = memoryview(self._mmap)
+        self.data: Bytes = np.frombuffer(self._mmap, np.uint8)
+        # One page more than there is, never mapped: `first_bad` clips addresses outside to it.
+        self._perm = bytearray(size // PAGE + 1)
+        self._perm_clipped: Bytes = np.frombuffer(self._perm, np.uint8)
+        self.perm: Bytes = self._perm_clipped[:-1]
+        self.data_address: int = self.data.ctypes.data
+        self.perm_address: int = self.perm.ctypes.data
+        # Aligned accesses index these; state.py, too, relies on a little-endian host.
+        self._halves = self.view.cast("H")
+        self._words = self.view.cast("I")
+        self._doubles = self.view.cast("Q")
+        self._lanes: dict[int, Lanes] = {t.itemsize: self.data.view(t) for t in _LANE_TYPES}
+        self._last1, self._last2 = size - 1, size - 2
+        self._last4, self._last8 = size - 4, size - 8
+
+    # Management, in whole pages
+
+    def _pages(self, addr: int, length: int) -> slice:
+        """The pages of a span that the host program asked for, its length rounded up."""
+        if addr < 0 or addr % PAGE:
+            raise RvsimError(f"address {addr:#x} is not the start of a page")
+        if length <= 0 or addr + length > self.size:
+            raise RvsimError(
+                f"{length:#x} bytes at {addr:#x} are not inside the guest's {self.size:#x} bytes"
+            )
+        return slice(addr // PAGE, -(-(addr + length) // PAGE))
+
+    def map(self, addr: int, length: int, perm: int) -> None:
+        """Map pages that read zero, replacing what was mapped there."""
+        pages = self._pages(addr, length)
+        if perm & ~(R | W | X):
+            raise RvsimError(f"permission {perm:#x} has bits other than R, W and X")
+        self.unmap(addr, length)
+        self.perm[pages] = MAPPED | perm
+
+    def unmap(self, addr: int, length: int) -> None:
+        """Drop the pages and give their memory back to the host; unmapped ones may be among them.
+
+        Pages without a mapping always hold zeros: that is what makes a later `map` read zero.
+        """
+        pages = self._pages(addr, length)
+        if self.perm[pages].any():
+            start, stop = pages.start * PAGE, pages.stop * PAGE
+            if sys.platform == "linux" and mmap.PAGESIZE == PAGE:
+                self._mmap.madvise(mmap.MADV_DONTNEED, start, stop - start)
+            else:
+                self.data[start:stop] = 0
+        self.perm[pages] = 0
+
+    def protect(self, addr: int, length: int, perm: int) -> None:
+        """Change the permissions of pages that are all mapped."""
+        pages = self._pages(addr, length)
+        if perm & ~(R | W | X):
+            raise RvsimError(f"permission {perm:#x} has bits other than R, W and X")
+        if not self.mapped(addr, length):
+            raise RvsimError(f"not all of the {length:#x} bytes at {addr:#x} are mapped")
+        self.perm[pages] = MAPPED | perm
+
+    def mapped(self, addr: int, length: int) -> bool:
+        """Whether every page of the span exists, whatever its permissions."""
+        if addr < 0 or length < 0 or addr + length > self.size:
+            return False
+        # MAPPED is the top bit, so the smallest byte tells.
+        return not length or min(self._perm[addr // PAGE : -(-(addr + length) // PAGE)]) >= MAPPED
+
+    def find_free(self, length: int, near: int | None = None) -> int | None:
+        """Start of the highest unmapped span that ends at or below `near`, else of the highest.
+
+        >>> hex(Memory(1 << 20).find_free(8192))
+        '0xfe000'
+        """
+        needed = -(-length // PAGE)
+        if length <= 0:
+            raise RvsimError(f"a span of {length} bytes cannot be free")
+        for top in (self.size if near is None else min(near, self.size), self.size):
+            limit = top // PAGE
+            used = np.flatnonzero(self.perm[LOWEST_FREE // PAGE : limit] != 0) + LOWEST_FREE // PAGE
+            starts = np.concatenate(([LOWEST_FREE // PAGE], used + 1))
+            stops = np.concatenate((used, [limit]))
+            fits = np.flatnonzero(stops - starts >= needed)
+            if fits.size:
+                return (int(stops[fits[-1]]) - needed) * PAGE
+        return None
+
+    # Access by the host: any mapped page, whatever its permissions
+
+    def read(self, addr: int, n: int) -> bytes:
+        """Bytes that the host reads; `GuestFault` where nothing is mapped."""
+        if not self.mapped(addr, n):
+            raise GuestFault(addr, "load")
+        return bytes(self.view[addr : addr + n])
+
+    def write(self, addr: int, content: bytes) -> None:
+        """Store bytes for the host, also into read-only pages; `GuestFault` where nothing is."""
+        if not self.mapped(addr, len(content)):
+            raise GuestFault(addr, "store")
+        self.view[addr : addr + len(content)] = content
+
+    def read_cstring(self, addr: int, limit: int = 1 << 16) -> bytes:
+        """The bytes before the first NUL, at most `limit` of them."""
+        parts = []
+        while limit > 0:
+            chunk = self.read(addr, min(limit, PAGE - addr % PAGE))
+            text, nul, _ = chunk.partition(b"\0")
+            parts.append(text)
+            if nul:
+                break
+            addr += len(chunk)
+            limit -= len(chunk)
+        return b"".join(parts)
+
+    # Checked scalar access by the guest, the interpreter's hot path: `addr` is an unsigned 64-bit
+    # number, values are unsigned and fit.  Aligned accesses lie in one page and are one look-up.
+
+    def _load(self, addr: int, n: int) -> int:
+        last = addr + n - 1
+        perm = self._perm
+        if last >= self.size or not perm[addr >> 12] & perm[last >> 12] & R:
+            raise GuestFault(addr, "load")
+        return int.from_bytes(self._mmap[addr : last + 1], "little")
+
+    def _store(self, addr: int, n: int, value: int) -> None:
+        last = addr + n - 1
+        perm = self._perm
+        if last >= self.size or not perm[addr >> 12] & perm[last >> 12] & W:
+            raise GuestFault(addr, "store")
+        self._mmap[addr : last + 1] = value.to_bytes(n, "little")
+
+    def load1(self, addr: int) -> int:
+        """The byte at `addr`."""
+        if addr <= self._last1 and self._perm[addr >> 12] & R:
+            return self.view[addr]
+        raise GuestFault(addr, "load")
+
+    def load2(self, addr: int) -> int:
+        """The little-endian halfword at `addr`."""
+        if not addr & 1 and addr <= self._last2 and self._perm[addr >> 12] & R:
+            return self._halves[addr >> 1]
+        return self._load(addr, 2)
+
+    def load4(self, addr: int) -> int:
+        """The little-endian word at `addr`."""
+        if not addr & 3 and addr <= self._last4 and self._perm[addr >> 12] & R:
+            return self._words[addr >> 2]
+        return self._load(addr, 4)
+
+    def load8(self, addr: int) -> int:
+        """The little-endian doubleword at `addr`."""
+        if not addr & 7 and addr <= self._last8 and self._perm[addr >> 12] & R:
+            return self._doubles[addr >> 3]
+        return self._load(addr, 8)
+
+    def store1(self, addr: int, value: int) -> None:
+        """Store one byte."""
+        if addr <= self._last1 and self._perm[addr >> 12] & W:
+            self.view[addr] = value
+        else:
+            raise GuestFault(addr, "store")
+
+    def store2(self, addr: int, value: int) -> None:
+        """Store a little-endian halfword."""
+        if not addr & 1 and addr <= self._last2 and self._perm[addr >> 12] & W:
+            self._halves[addr >> 1] = value
+        else:
+            self._store(addr, 2, value)
+
+    def store4(self, addr: int, value: int) -> None:
+        """Store a little-endian word."""
+        if not addr & 3 and addr <= self._last4 and self._perm[addr >> 12] & W:
+            self._words[addr >> 2] = value
+        else:
+            self._store(addr, 4, value)
+
+    def store8(self, addr: int, value: int) -> None:
+        """Store a little-endian doubleword."""
+        if not addr & 7 and addr <= self._last8 and self._perm[addr >> 12] & W:
+            self._doubles[addr >> 3] = value
+        else:
+            self._store(addr, 8, value)
+
+    def fetch2(self, addr: int) -> int:
+        """The instruction parcel at an even address."""
+        if not addr & 1 and addr <= self._last2 and self._perm[addr >> 12] & X:
+            return self._halves[addr >> 1]
+        raise GuestFault(addr, "fetch")
+
+    # Spans and lanes
+
+    def span_ok(self, addr: int, nbytes: int, need: int) -> bool:
+        """Whether every page of the span has all permissions in `need`; an empty span has."""
+        if nbytes <= 0:
+            return True
+        last = addr + nbytes - 1
+        if last >= self.size:
+            return False
+        perm, first_page, last_page = self._perm, addr >> 12, last >> 12
+        if perm[first_page] & perm[last_page] & need != need:
+            return False
+        if last_page - first_page < 2:
+            return True
+        return bool(np.bitwise_and.reduce(self.perm[first_page:last_page]) & need == need)
+
+    def first_bad(self, addrs: Addresses, nbytes: int, need: int, active: Mask) -> int:
+        """Index of the first active lane that may not access its 1 to 4096 bytes, else the length.
+
+        >>> memory = Memory(1 << 20)
+        >>> memory.map(0x10000, 4096, R)
+        >>> addrs = np.array([0x10000, 5, 0x10ffc, 0x10ffe], np.uint64)
+        >>> memory.first_bad(addrs, 4, R, np.array([True, False, True, True]))
+        3
+        """
+        perm = self._perm_clipped
+        has = perm.take((addrs >> 12).view(np.int64), mode="clip")
+        if nbytes > 1:  # where the last byte's address wraps around, the first is outside
+            has &= perm.take(((addrs + (nbytes - 1)) >> 12).view(np.int64), mode="clip")
+        bad = np.flatnonzero(active & (has & need != need))
+        return int(bad[0]) if bad.size else len(addrs)
+
+    def load_lanes(self, addrs: Addresses, nbytes: int, active: Mask, old: Lanes) -> Lanes:
+        """Gather elements of 1, 2, 4 or 8 bytes; lanes that aren't active keep `old`.
+
+        `first_bad` has allowed the active lanes; addresses of the others may be anything.
+        """
+        values = old.copy()
+        at = addrs[active].view(np.int64)
+        if (at & (nbytes - 1)).any():
+            cells = self.data[at[:, None] + np.arange(nbytes)]
+            values[active] = cells.view(old.dtype)[:, 0]
+        else:
+            values[active] = self._lanes[nbytes][at >> (nbytes.bit_length() - 1)]
+        return values
+
+    def store_lanes(self, addrs: Addresses, values: Lanes, active: Mask, stop: int) -> None:
+        """Scatter the active lanes below `stop` in element order: the last of two writers wins.
+
+        `first_bad` has allowed these lanes; addresses of the others may be anything.
+        """
+        nbytes = values.itemsize
+        chosen = active[:stop]
+        at = addrs[:stop][chosen].view(np.int64)
+        elements = values[:stop][chosen]
+        if not (at & (nbytes - 1)).any():
+            cells, where = self._lanes[nbytes], at >> (nbytes.bit_length() - 1)
+        else:
+            cells, where = self.data, (at[:, None] + np.arange(nbytes)).reshape(-1)
+            elements = elements.view(np.uint8)
+        # NumPy promises no order of assignment for a repeated index, so none may be repeated.
+        if not (where[1:] > where[:-1]).all():
+            where, kept = np.unique(where[::-1], return_index=True)
+            elements = elements[::-1][kept]
+        cells[where] = elements
