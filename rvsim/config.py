@@ -1,0 +1,38 @@
+"""What a run may choose: the profile's answers to what the specification leaves open."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Literal
+
+Agnostic = Literal["undisturbed", "ones", "random"]
+VlPolicy = Literal["max", "half"]
+Reserved = Literal["trap", "allow"]
+
+
+@dataclass(frozen=True, slots=True)
+class Config:
+    """One hart's configuration.  `extensions` are lower-case names, ``m`` or ``zba``.
+
+    `vlen` and `elen` are in bits.  `agnostic` says what agnostic elements become (``random`` hashes
+    `seed`), `vl_policy` what vset* does between VLMAX and 2*VLMAX, `reserved` whether reserved
+    encodings trap.
+    """
+
+    extensions: frozenset[str]
+    vlen: int = 256
+    elen: int = 64
+    agnostic: Agnostic = "undisturbed"
+    seed: int = 0
+    vl_policy: VlPolicy = "max"
+    reserved: Reserved = "trap"
+    misaligned_vector: bool = True
+
+    @property
+    def vlenb(self) -> int:
+        """VLEN in bytes."""
+        return self.vlen // 8
+
+    def has(self, extensions: tuple[str, ...]) -> bool:
+        """Whether any one of the named extensions is there."""
+        return not self.extensions.isdisjoint(extensions)

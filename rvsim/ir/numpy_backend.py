@@ -1,0 +1,514 @@
+"""Back end "numpy": a program as generated Python source.
+
+Scalars are Python ints in [0, 2^width), lanes are unsigned NumPy arrays, masks are bool arrays.
+A splat stays a Python int as long as it can: NumPy adds an int to an array of any width without
+widening it, and a one-element array addition costs ten times a Python one.
+
+The source is a function of the operand fields (`rd`, `imm`, …).  It finds the state and memory
+of one machine in its globals, which `rvsim.binding.namespace` provides.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from typing import Final
+
+from rvsim.ir import trace as tr
+from rvsim.ir.prims import STATEMENTS, check_complete
+from rvsim.ir.trace import Program, Region, Statement
+from rvsim.ir.types import Type
+from rvsim.ir.value import Value
+from rvsim.state import F_BASE, SLOT, X_BASE
+
+assert (X_BASE, F_BASE) == (0, 32)
+
+Rule = Callable[["_Emitter", Value], str]
+
+
+def compile_python(
+    program: Program, name: str = "insn", *, zero: frozenset[str] = frozenset(), events: bool = False
+) -> str:
+    """Source of a function `name` of the program's operand fields.
+
+    `zero` names destination fields that are x0, whose writes are dropped.  With `events`, register
+    writes call ``log_x(register)``, ``log_v(register, count)`` and ``log_csr(name)``.
+    """
+    emitter = _Emitter(program, zero, events)
+    emitter.block(program.body)
+    body = "\n".join(emitter.lines) or "    pass"
+    return f"def {name}({', '.join(program.params())}):\n{body}\n"
+
+
+class _Emitter:
+    def __init__(self, program: Program, zero: frozenset[str], events: bool) -> None:
+        self.zero = zero
+        self.events = events
+        self.lines: list[str] = []
+        self.indent = 1
+        self.names: dict[int, str] = {}
+        self.fresh = 0
+        self.uses: Counter[int] = Counter()
+        for value in program.values():
+            self.uses.update(id(v) for v in tr.inputs(value))
+        for stmt in program.statements():
+            self.uses.update(id(v) for v in tr.operands(stmt))
+        v_writes = sum(isinstance(s, tr.WriteV | tr.WriteMask) for s in program.statements())
+        self.copy_views = v_writes > 1
+
+    # -- text
+
+    def line(self, text: str) -> None:
+        self.lines.append("    " * self.indent + text)
+
+    def assign(self, value: Value, expression: str) -> str:
+        self.fresh += 1
+        name = f"t{self.fresh}"
+        self.line(f"{name} = {expression}")
+        self.names[id(value)] = name
+        return name
+
+    # -- values
+
+    def expr(self, value: Value) -> str:
+        """Python for the value: a name, a literal, or an expression used once."""
+        known = self.names.get(id(value))
+        if known is not None:
+            return known
+        text = RULES[value.prim](self, value)
+        if self.uses[id(value)] <= 1 or value.prim in ("const", "param", "splat"):
+            return text
+        return self.assign(value, text)
+
+    def args(self, value: Value) -> list[str]:
+        return [self.expr(a) for a in value.args]
+
+    def array(self, value: Value) -> str:
+        """Python for lanes that are an array for certain, not a splatted int."""
+        if value.prim != "splat":
+            return self.expr(value)
+        dtype = _dtype(value.type)
+        return f"np.full({value.type.lanes}, {self.expr(value)}, {dtype})"
+
+    def typed(self, value: Value) -> str:
+        """As `expr`, but a splatted int carries its dtype."""
+        text = self.expr(value)
+        return f"{_dtype(value.type)}({text})" if value.prim == "splat" else text
+
+    def signed(self, value: Value) -> str:
+        """The operand as a signed number, or as lanes of a signed dtype."""
+        text, width = self.expr(value), value.type.width
+        if value.type.lanes is not None and value.prim != "splat":
+            return f"{text}.view(i{width})"
+        if value.const is not None:
+            sign = 1 << (width - 1)
+            return f"({(value.const ^ sign) - sign})"
+        sign = f"0x{1 << (width - 1):x}"
+        return f"(({text} ^ {sign}) - {sign})"
+
+    def amount(self, value: Value) -> str:
+        """A shift amount modulo the width."""
+        limit = value.type.width - 1
+        if value.const is not None:
+            return str(value.const & limit)
+        return f"({self.expr(value)} & {limit})"
+
+    def wrap(self, value: Value, text: str) -> str:
+        """Scalar arithmetic needs its result cut to the width; arrays wrap by themselves."""
+        return text if value.type.lanes is not None else f"{text} & 0x{value.type.ones:x}"
+
+    # -- statements
+
+    def block(self, body: tuple[Statement, ...]) -> None:
+        for stmt in body:
+            STATEMENT_RULES[type(stmt).__name__](self, stmt)
+
+    def nested(self, body: tuple[Statement, ...]) -> None:
+        """A block whose names are not known behind it."""
+        outer = dict(self.names)
+        self.indent += 1
+        before = len(self.lines)
+        self.block(body)
+        if len(self.lines) == before:
+            self.line("pass")
+        self.indent -= 1
+        self.names = outer
+
+
+def _dtype(type_: Type) -> str:
+    return "bool_" if type_.is_mask else f"u{type_.width}"
+
+
+def _is_array(value: Value) -> bool:
+    return value.type.lanes is not None
+
+
+def _infix(symbol: str, *, wraps: bool) -> Rule:
+    def rule(g: _Emitter, v: Value) -> str:
+        a, b = g.args(v)
+        text = f"({a} {symbol} {b})"
+        return f"({g.wrap(v, text)})" if wraps and not _is_array(v) else text
+
+    return rule
+
+
+def _compare(symbol: str, *, signed: bool = False) -> Rule:
+    def rule(g: _Emitter, v: Value) -> str:
+        a, b = v.args
+        if signed and not _is_array(v):  # biased unsigned comparison
+            sign = f"0x{1 << (a.type.width - 1):x}"
+            return f"(({g.expr(a)} ^ {sign}) {symbol} ({g.expr(b)} ^ {sign}))"
+        left, right = (g.signed(a), g.signed(b)) if signed else (g.expr(a), g.expr(b))
+        return f"({left} {symbol} {right})"
+
+    return rule
+
+
+def _not(g: _Emitter, v: Value) -> str:
+    (a,) = g.args(v)
+    return f"~{a}" if _is_array(v) else f"({a} ^ 0x{v.type.ones:x})"
+
+
+def _shl(g: _Emitter, v: Value) -> str:
+    a, amount = g.typed(v.args[0]) if _is_array(v) else g.expr(v.args[0]), g.amount(v.args[1])
+    return f"({g.wrap(v, f'({a} << {amount})')})"
+
+
+def _shr_u(g: _Emitter, v: Value) -> str:
+    a = g.typed(v.args[0]) if _is_array(v) else g.expr(v.args[0])
+    return f"({a} >> {g.amount(v.args[1])})"
+
+
+def _shr_s(g: _Emitter, v: Value) -> str:
+    a, b = v.args
+    w = v.type.width
+    if not _is_array(v):
+        return f"({g.wrap(v, f'({g.signed(a)} >> {g.amount(b)})')})"
+    amount = g.amount(b)
+    if b.prim != "splat":
+        amount = f"{amount}.view(i{w})"
+    base = f"i{w}({g.signed(a)})" if a.prim == "splat" else g.signed(a)
+    return f"({base} >> {amount}).view(u{w})"
+
+
+def _helper(name: str, *, array_of: tuple[int, ...] = ()) -> Rule:
+    """A call into the runtime: ``name(args…, width)`` for scalars, ``name_v`` for arrays."""
+
+    def rule(g: _Emitter, v: Value) -> str:
+        if not _is_array(v):
+            return f"{name}({', '.join(g.args(v))}, {v.type.width})"
+        args = [g.array(a) if i in array_of else g.typed(a) for i, a in enumerate(v.args)]
+        return f"{name}_v({', '.join(args)}, {v.type.width})"
+
+    return rule
+
+
+def _min_max(function: str, *, signed: bool) -> Rule:
+    def rule(g: _Emitter, v: Value) -> str:
+        a, b = v.args
+        width = v.type.width
+        if not _is_array(v):
+            if signed:
+                text = f"{function[:3]}({g.signed(a)}, {g.signed(b)})"
+                return f"({g.wrap(v, text)})"
+            return f"{function[:3]}({g.expr(a)}, {g.expr(b)})"
+        if signed:
+            return f"np.{function}({g.signed(a)}, {g.signed(b)}).view(u{width})"
+        return f"np.{function}({g.expr(a)}, {g.expr(b)})"
+
+    return rule
+
+
+def _where(g: _Emitter, v: Value) -> str:
+    cond, yes, no = v.args
+    if not _is_array(v):
+        return f"({g.expr(yes)} if {g.expr(cond)} else {g.expr(no)})"
+    if cond.type.lanes is None:
+        return f"({g.array(yes)} if {g.expr(cond)} else {g.array(no)})"
+    return f"np.where({g.expr(cond)}, {g.typed(yes)}, {g.typed(no)})"
+
+
+def _zext(g: _Emitter, v: Value) -> str:
+    (a,) = g.args(v)
+    if _is_array(v):
+        return f"{a}.astype(u{v.attrs[0]})"
+    return f"int({a})" if v.args[0].type.width == 1 else a
+
+
+def _sext(g: _Emitter, v: Value) -> str:
+    (a,) = v.args
+    width = v.attrs[0]
+    if _is_array(v):
+        if a.type.width == 1:
+            return f"np.where({g.expr(a)}, u{width}({v.type.ones}), u{width}(0))"
+        return f"{g.signed(a)}.astype(i{width}).view(u{width})"
+    return f"({g.wrap(v, g.signed(a))})"
+
+
+def _trunc(g: _Emitter, v: Value) -> str:
+    (a,) = g.args(v)
+    if not _is_array(v):
+        return f"({a} & 0x{v.type.ones:x})"
+    return f"({a} & 1).astype(bool_)" if v.attrs[0] == 1 else f"{a}.astype(u{v.attrs[0]})"
+
+
+def _shuffle(g: _Emitter, v: Value) -> str:
+    indices: tuple[int, ...] = v.attrs[0]
+    a = g.array(v.args[0])
+    start, n = indices[0], len(indices)
+    step = indices[1] - start if n > 1 else 1
+    if step > 0 and all(i == start + k * step for k, i in enumerate(indices)):
+        stop = start + (n - 1) * step + 1
+        return f"{a}[{start}:{stop}]" if step == 1 else f"{a}[{start}:{stop}:{step}]"
+    return f"{a}[lane_table({indices})]"
+
+
+def _bitcast(g: _Emitter, v: Value) -> str:
+    (a,) = v.args
+    if not _is_array(a):
+        if not _is_array(v):
+            return g.expr(a)
+        return f"lanes_of_int({g.expr(a)}, {a.type.width // 8}, {_dtype(v.type)})"
+    if not _is_array(v):
+        return f"int_of_lanes({g.array(a)})"
+    if a.type.is_mask:
+        return f"pack({g.array(a)}).view({_dtype(v.type)})"
+    if v.type.is_mask:
+        return f"unpack({g.array(a)}, {v.type.lanes})"
+    return f"contiguous({g.array(a)}).view({_dtype(v.type)})"
+
+
+def _reduce(g: _Emitter, v: Value) -> str:
+    (a,) = v.args
+    kind: str = v.attrs[0]
+    width = v.type.width
+    ufuncs = {"add": "add", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+    if kind in ufuncs:
+        return f"int(np.{ufuncs[kind]}.reduce({g.array(a)}, dtype={_dtype(a.type)}))"
+    array = g.array(a) if kind.endswith("_u") else f"{g.array(a)}.view(i{width})"
+    return f"(int({array}.{kind[:3]}()) & 0x{v.type.ones:x})"
+
+
+def _register_index(field: tr.Field, offset: int) -> str:
+    if isinstance(field, int):
+        return str(field + offset)
+    return f"({field} + {offset})" if offset else field
+
+
+def _v_slice(field: tr.Field, reg_offset: int, byte_offset: int, type_: Type) -> str:
+    unit = type_.width // 8
+    start = f"{_register_index(field, reg_offset)} * vl{type_.width}"
+    if byte_offset:
+        start += f" + {byte_offset // unit}"
+    return f"v{type_.width}[{start} : {start} + {type_.lanes}]"
+
+
+def _read(g: _Emitter, v: Value) -> str:
+    name, type_ = v.attrs
+    word = f"s[{SLOT[name]}]"
+    return word if type_.width == 64 else f"({word} & 0x{type_.ones:x})"
+
+
+def _read_v(g: _Emitter, v: Value) -> str:
+    field, reg_offset, type_ = v.attrs
+    return _v_slice(field, reg_offset, 0, type_)
+
+
+def _read_mask(g: _Emitter, v: Value) -> str:
+    field, type_ = v.attrs
+    return f"unpack({_v_slice(field, 0, 0, Type(8, -(-type_.lanes // 8)))}, {type_.lanes})"
+
+
+def _active(g: _Emitter, active: Value) -> str:
+    return "None" if active.const == 1 else g.array(active)
+
+
+def _load_lanes(g: _Emitter, v: Value) -> str:
+    addr, active = v.args
+    n = active.type.lanes
+    if addr.type.lanes is None:
+        return f"load_run({g.expr(addr)}, {_active(g, active)}, {n}, u{v.attrs[0]})"
+    return f"load_at({g.array(addr)}, {_active(g, active)}, u{v.attrs[0]})"
+
+
+def _store_lanes(g: _Emitter, v: Value) -> str:
+    addr, values, active = v.args
+    if addr.type.lanes is None:
+        return f"store_run({g.expr(addr)}, {g.array(values)}, {_active(g, active)})"
+    return f"store_at({g.array(addr)}, {g.array(values)}, {_active(g, active)})"
+
+
+def _for(g: _Emitter, v: Value) -> str:
+    count, region = v.attrs
+    assert isinstance(region, Region)
+    g.fresh += 1
+    prefix = f"c{g.fresh}_"
+    names = [f"{prefix}{i}" for i in range(len(v.args))]
+    for name, arg in zip(names, v.args, strict=True):
+        g.line(f"{name} = {g.array(arg) if _is_array(arg) else g.expr(arg)}")
+    g.line(f"for {prefix}i in range({count}):")
+    outer = dict(g.names)
+    g.names[id(region.index)] = f"{prefix}i"
+    g.names.update({id(c): name for c, name in zip(region.carried, names, strict=True)})
+    g.indent += 1
+    results = [g.expr(r) for r in region.results]
+    leave = None
+    if region.until is not None:
+        leave = g.assign(region.until, g.expr(region.until))
+    g.line(f"{', '.join(names)} = {', '.join(results)}")
+    if leave is not None:
+        g.line(f"if {leave}: break")
+    g.indent -= 1
+    g.names = outer
+    return f"({', '.join(names)},)"
+
+
+def _unreachable(g: _Emitter, v: Value) -> str:
+    raise AssertionError(f"a {v.prim} is named by its loop")
+
+
+RULES: Final[dict[str, Rule]] = {
+    "add": _infix("+", wraps=True),
+    "sub": _infix("-", wraps=True),
+    "mul": _infix("*", wraps=True),
+    "and": _infix("&", wraps=False),
+    "or": _infix("|", wraps=False),
+    "xor": _infix("^", wraps=False),
+    "not": _not,
+    "mulh_u": _helper("mulh_u"),
+    "mulh_s": _helper("mulh_s"),
+    "mulh_su": _helper("mulh_su"),
+    "quot_u": _infix("//", wraps=False),
+    "rem_u": _infix("%", wraps=False),
+    "quot_s": _helper("quot_s"),
+    "rem_s": _helper("rem_s"),
+    "shl": _shl,
+    "shr_u": _shr_u,
+    "shr_s": _shr_s,
+    "min_u": _min_max("minimum", signed=False),
+    "max_u": _min_max("maximum", signed=False),
+    "min_s": _min_max("minimum", signed=True),
+    "max_s": _min_max("maximum", signed=True),
+    "eq": _compare("=="),
+    "ne": _compare("!="),
+    "lt_u": _compare("<"),
+    "lt_s": _compare("<", signed=True),
+    "where": _where,
+    "zext": _zext,
+    "sext": _sext,
+    "trunc": _trunc,
+    "popcount": _helper("popcount"),
+    "clz": _helper("clz"),
+    "ctz": _helper("ctz"),
+    "bswap": _helper("bswap"),
+    "bitrev8": _helper("bitrev8"),
+    "const": lambda g, v: hex(v.attrs[0]) if v.attrs[0] > 9 else str(v.attrs[0]),
+    "param": lambda g, v: v.attrs[0],
+    "splat": lambda g, v: g.expr(v.args[0]),
+    "iota": lambda g, v: f"lane_numbers({v.type.lanes}, {_dtype(v.type)})",
+    "extract": lambda g, v: f"int({g.array(v.args[0])}[{v.attrs[0]}])",
+    "insert": lambda g, v: f"insert({g.array(v.args[0])}, {v.attrs[0]}, {g.expr(v.args[1])})",
+    "shuffle": _shuffle,
+    "take": lambda g, v: f"take({g.array(v.args[0])}, {g.array(v.args[1])})",
+    "concat": lambda g, v: f"np.concatenate(({', '.join(g.array(a) for a in v.args)}))",
+    "bitcast": _bitcast,
+    "compress": lambda g, v: f"compress({g.array(v.args[0])}, {g.array(v.args[1])})",
+    "prefix_count": lambda g, v: f"prefix_count({g.array(v.args[0])}, {_dtype(v.type)})",
+    "count": lambda g, v: f"int(np.count_nonzero({g.array(v.args[0])}))",
+    "first": lambda g, v: f"first({g.array(v.args[0])})",
+    "reduce": _reduce,
+    "group_sum": lambda g, v: (
+        f"np.add.reduce({g.array(v.args[0])}.reshape(-1, {v.attrs[0]}), axis=1,"
+        f" dtype={_dtype(v.type)})"
+    ),
+    "read": _read,
+    "read_x": lambda g, v: f"s[{v.attrs[0]}]",
+    "read_v": _read_v,
+    "read_mask": _read_mask,
+    "load": lambda g, v: f"load{v.attrs[0] // 8}({g.expr(v.args[0])})",
+    "load_lanes": _load_lanes,
+    "store_lanes": _store_lanes,
+    "for": _for,
+    "carried": _unreachable,
+    "proj": lambda g, v: f"{g.expr(v.args[0])}[{v.attrs[0]}]",
+}
+
+
+# -- statements
+
+
+def _let(g: _Emitter, stmt: tr.Let) -> None:
+    value = stmt.value
+    if id(value) in g.names:
+        return
+    text = RULES[value.prim](g, value)
+    if g.copy_views and _is_view(value):
+        text += ".copy()"
+    g.assign(value, text)
+
+
+def _is_view(value: Value) -> bool:
+    """Whether NumPy may hand out a window on the register file instead of fresh lanes."""
+    while value.prim in ("shuffle", "bitcast"):
+        value = value.args[0]
+    return value.prim == "read_v"
+
+
+def _write(g: _Emitter, stmt: tr.Write) -> None:
+    g.line(f"s[{SLOT[stmt.name]}] = {g.expr(stmt.value)}")
+    if g.events:
+        g.line(f"log_csr({stmt.name!r})")
+
+
+def _write_x(g: _Emitter, stmt: tr.WriteX) -> None:
+    if stmt.field in g.zero or stmt.field == 0:
+        return
+    g.line(f"s[{stmt.field}] = {g.expr(stmt.value)}")
+    if g.events:
+        g.line(f"log_x({stmt.field})")
+
+
+def _write_v(g: _Emitter, stmt: tr.WriteV) -> None:
+    type_ = stmt.value.type
+    target = _v_slice(stmt.field, stmt.reg_offset, stmt.byte_offset, type_)
+    g.line(f"{target} = {g.expr(stmt.value)}")
+    if g.events:
+        first = _register_index(stmt.field, stmt.reg_offset)
+        g.line(f"log_v({first}, {stmt.byte_offset}, {type_.total_bits // 8})")
+
+
+def _write_mask(g: _Emitter, stmt: tr.WriteMask) -> None:
+    n = stmt.value.type.lanes or 0
+    target = _v_slice(stmt.field, 0, 0, Type(8, n // 8))
+    g.line(f"{target} = pack({g.array(stmt.value)})")
+    if g.events:
+        g.line(f"log_v({_register_index(stmt.field, 0)}, 0, {n // 8})")
+
+
+def _store(g: _Emitter, stmt: tr.Store) -> None:
+    g.line(f"store{stmt.value.type.width // 8}({g.expr(stmt.addr)}, {g.expr(stmt.value)})")
+
+
+def _trap(g: _Emitter, stmt: tr.Trap) -> None:
+    g.line(f"raise GuestTrap({stmt.cause}, {g.expr(stmt.tval)}, {stmt.why!r})")
+
+
+def _if(g: _Emitter, stmt: tr.If) -> None:
+    g.line(f"if {g.expr(stmt.cond)}:")
+    g.nested(stmt.body)
+
+
+STATEMENT_RULES: Final[dict[str, Callable[[_Emitter, object], None]]] = {
+    "Let": _let,  # type: ignore[dict-item]
+    "Store": _store,  # type: ignore[dict-item]
+    "Write": _write,  # type: ignore[dict-item]
+    "WriteX": _write_x,  # type: ignore[dict-item]
+    "WriteV": _write_v,  # type: ignore[dict-item]
+    "WriteMask": _write_mask,  # type: ignore[dict-item]
+    "Trap": _trap,  # type: ignore[dict-item]
+    "If": _if,  # type: ignore[dict-item]
+}
+
+check_complete("numpy", RULES)
+if STATEMENT_RULES.keys() != set(STATEMENTS):
+    raise ImportError("back end numpy: statement rules are not those of rvsim.ir.prims.STATEMENTS")
