@@ -1,0 +1,59 @@
+// The little that the bundled kernels need from an operating system and a C library.
+//
+// The result is an ordinary static Linux program that makes two system calls, write and exit, so
+// the same file runs on a board, in QEMU user mode and in rvsim.
+
+#ifndef RVSIM_RUNTIME_H
+#define RVSIM_RUNTIME_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+// The program; its result is the exit code.
+int main(int argc, char **argv);
+
+// What compilers emit calls to, even in freestanding code.
+void *memcpy(void *restrict dst, const void *restrict src, size_t n);
+void *memmove(void *dst, const void *src, size_t n);
+void *memset(void *dst, int byte, size_t n);
+int memcmp(const void *a, const void *b, size_t n);
+
+// Output is collected and written line by line.
+void rt_print(const char *text);
+void rt_print_u64(uint64_t value);
+void rt_print_hex(uint64_t value); // 0x and 16 digits
+
+_Noreturn void rt_exit(int code);
+
+// Reads a decimal number; anything else is `otherwise`.
+uint64_t rt_parse_u64(const char *text, uint64_t otherwise);
+
+// VLEN in bits.
+size_t rt_vlen(void);
+
+// Ticks of the `time` CSR. Linux on the boards often forbids user code to read `cycle`.
+uint64_t rt_time(void);
+
+// Fills `dst` with the bytes of successive xorshift64 words, the same on every run.
+void rt_fill(void *dst, size_t n, uint64_t seed);
+
+// FNV-1a, 64 bits: continues `hash` (RT_HASH_INIT at first) over `n` bytes.
+#define RT_HASH_INIT UINT64_C(0xcbf29ce484222325)
+uint64_t rt_hash(uint64_t hash, const void *data, size_t n);
+
+// True if both hold the same bytes; otherwise prints where they first differ.
+bool rt_same_bytes(const char *what, const void *got, const void *want, size_t n);
+bool rt_same_i32(const char *what, const int32_t *got, const int32_t *want, size_t n);
+
+// Prints "PASS group" or "FAIL group" and hands `ok` back.
+bool rt_report(bool ok, const char *group);
+bool rt_report_u64(bool ok, const char *group, uint64_t number);
+
+// Prints the line that ends a run and returns the exit code that goes with it.
+int rt_finish(bool ok, uint64_t checksum);
+
+// Prints "bench name: n runs, t ticks".
+void rt_report_bench(const char *name, uint64_t runs, uint64_t ticks);
+
+#endif
