@@ -1,0 +1,246 @@
+"""Cross-compile guest programs with the `ziglang` package, and keep the bundled kernels built.
+
+zig contains clang and lld, so one wheel turns C and assembly into a static RISC-V Linux program on
+any host.  Built kernels are cached by the content of everything that goes into them; reading the
+cache starts no compiler.
+"""
+
+from __future__ import annotations
+
+import atexit
+import difflib
+import functools
+import hashlib
+import importlib.metadata
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import platformdirs
+
+from rvsim.data import data_path
+from rvsim.errors import RvsimError
+
+RUNTIME = "runtime"
+
+# zig turns UBSan on by default; its checks would be part of every measured loop.
+_COMPILE = (
+    "-O2",
+    "-g",
+    "-ffreestanding",  # keeps loops of memcpy and memset from becoming calls of themselves
+    "-fno-sanitize=all",
+    "-fno-stack-protector",
+    "-fomit-frame-pointer",
+    "-fno-unwind-tables",
+    "-fno-asynchronous-unwind-tables",
+    "-ffunction-sections",
+    "-fdata-sections",
+)
+_LINK = (
+    "-static",
+    "-nostdlib",
+    "-Wl,--gc-sections",
+    "-Wl,--build-id=none",
+    "-Wl,-z,max-page-size=4096",
+)
+
+# A kernel is what its author wrote: the scalar references stay scalar, no copy turns into vector
+# code, and every static object keeps a symbol of its own.
+_KERNEL = (
+    "-Wall",
+    "-Wextra",
+    "-fno-vectorize",
+    "-fno-slp-vectorize",
+    "-mno-implicit-float",
+    "-mllvm",
+    "-enable-global-merge=false",
+)
+
+
+class CompileError(RvsimError):
+    """The compiler or linker refused; `output` is its own text, and so is the message."""
+
+    def __init__(self, output: str) -> None:
+        super().__init__(output)
+        self.output = output
+
+
+@dataclass(frozen=True, slots=True)
+class KernelSource:
+    """One bundled kernel: its name, its folder and the files that are compiled."""
+
+    name: str
+    folder: Path
+    sources: tuple[Path, ...]
+
+
+def build(
+    sources: Sequence[Path],
+    out: Path,
+    *,
+    extra_args: Sequence[str] = (),
+    min_vlen: int = 128,
+) -> Path:
+    """Compile and link C and assembly `sources` with the kernels' runtime into the ELF `out`.
+
+    `min_vlen` is the smallest VLEN, in bits, that the compiler may take for granted.  `out` is
+    replaced only when everything went well; warnings go to stderr.
+
+    Raises `CompileError` with the compiler's text, `RvsimError` for a missing file or compiler.
+    """
+    for source in sources:
+        if not source.is_file():
+            raise RvsimError(f"no such source file: {source}")
+    runtime = data_path("kernels") / RUNTIME
+    # Absolute paths, so that DWARF lines can be found from anywhere.
+    inputs = [str(path.resolve()) for path in (*sources, *_sources(runtime))]
+    flags = _flags(extra_args, min_vlen)
+    with _replacing(out) as partial:
+        done = _zig("cc", *flags, f"-I{runtime}", *inputs, "-o", str(partial))
+        if done.returncode != 0:
+            raise CompileError(done.stderr or f"the compiler ended with status {done.returncode}")
+        sys.stderr.write(done.stderr)
+    return out
+
+
+def kernel_names() -> list[str]:
+    """Names of the bundled kernels, sorted.
+
+    >>> "gemm_tile_s8" in kernel_names()
+    True
+    """
+    folders = (folder for folder in data_path("kernels").iterdir() if folder.name != RUNTIME)
+    return sorted(folder.name for folder in folders if any(folder.glob("*.c")))
+
+
+def find_kernel(name: str) -> KernelSource:
+    """The bundled kernel called `name`, which may end in `.elf`; `RvsimError` if there is none.
+
+    >>> find_kernel("gemm_tile_s8.elf").name
+    'gemm_tile_s8'
+    """
+    known = kernel_names()
+    stem = name.removesuffix(".elf")
+    if stem not in known:
+        close = difflib.get_close_matches(stem, known, n=1)
+        hint = f"did you mean '{close[0]}'?" if close else f"kernels are {', '.join(known)}"
+        raise RvsimError(f"unknown kernel '{name}'", hint=hint)
+    folder = data_path("kernels") / stem
+    return KernelSource(stem, folder, _sources(folder))
+
+
+def build_kernel(name: str, out_dir: Path | None = None) -> Path:
+    """The ELF of a bundled kernel, in `out_dir` if given, else in the cache where it stays.
+
+    The compiler runs only when the cache has no ELF of the same sources, flags and compiler.
+    """
+    kernel = find_kernel(name)
+    cached = cache_dir() / f"{kernel.name}-{_content_hash(kernel)[:16]}" / f"{kernel.name}.elf"
+    if not cached.is_file():
+        cached.parent.mkdir(parents=True, exist_ok=True)
+        build(kernel.sources, cached, extra_args=_KERNEL)
+    if out_dir is None:
+        return cached
+    out = out_dir / cached.name
+    with _replacing(out) as partial:
+        shutil.copyfile(cached, partial)
+    return out
+
+
+def compiler_version() -> str:
+    """Name and version of the cross compiler, for people; `RvsimError` if it can't run."""
+    done = _zig("cc", "--version")
+    if done.returncode != 0:
+        raise CompileError(done.stderr)
+    return f"ziglang {_ziglang_version()}, {done.stdout.splitlines()[0]}"
+
+
+@functools.cache
+def cache_dir() -> Path:
+    """Where built kernels and zig's own files are kept from run to run.
+
+    The environment variable RVSIM_CACHE_DIR chooses it.  Where it can't be written, a temporary
+    folder takes its place until this process ends.
+    """
+    chosen = os.environ.get("RVSIM_CACHE_DIR")
+    folder = Path(chosen) if chosen else platformdirs.user_cache_path("rvsim", appauthor=False)
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        with tempfile.TemporaryFile(dir=folder):
+            return folder.resolve()
+    except OSError:
+        # A name that others can guess would let them plant an ELF in it.
+        temporary = tempfile.mkdtemp(prefix="rvsim-")
+        atexit.register(shutil.rmtree, temporary, ignore_errors=True)
+        return Path(temporary)
+
+
+def _sources(folder: Path) -> tuple[Path, ...]:
+    return tuple(sorted(path for path in folder.iterdir() if path.suffix in (".c", ".S")))
+
+
+def _flags(extra_args: Sequence[str], min_vlen: int) -> tuple[str, ...]:
+    # The X60's own description promises zvl256b, and code that relies on it fails at VLEN 128.
+    cpu = f"-mcpu=spacemit_x60-zvl256b+zvl{min_vlen}b"
+    return ("-target", "riscv64-freestanding", cpu, *_COMPILE, *_LINK, *extra_args)
+
+
+def _content_hash(kernel: KernelSource) -> str:
+    """A hash of all that the kernel's ELF depends on; paths too, because DWARF names them."""
+    digest = hashlib.sha256(repr((_ziglang_version(), _flags(_KERNEL, 128))).encode())
+    for folder in (kernel.folder, data_path("kernels") / RUNTIME):
+        for path in sorted(folder.iterdir()):
+            if path.suffix in (".c", ".h", ".S"):
+                content = path.read_bytes()
+                digest.update(f"\0{path.resolve()}\0{len(content)}\0".encode())
+                digest.update(content)
+    return digest.hexdigest()
+
+
+def _ziglang_version() -> str:
+    try:
+        return importlib.metadata.version("ziglang")
+    except importlib.metadata.PackageNotFoundError:
+        raise RvsimError(
+            "the cross compiler is missing", hint="install it with: pip install ziglang"
+        ) from None
+
+
+def _zig(*args: str) -> subprocess.CompletedProcess[str]:
+    _ziglang_version()  # says what is missing better than a failing subprocess
+    cache = str(cache_dir() / "zig")
+    caches = {"ZIG_GLOBAL_CACHE_DIR": cache, "ZIG_LOCAL_CACHE_DIR": cache}
+    return subprocess.run(
+        [sys.executable, "-m", "ziglang", *args],
+        env=caches | os.environ,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=False,
+    )
+
+
+@contextmanager
+def _replacing(out: Path) -> Iterator[Path]:
+    """A temporary file beside `out` that takes its place at the end, unless an exception passes."""
+    try:
+        handle, name = tempfile.mkstemp(dir=out.parent, prefix=f".{out.name}.")
+    except OSError as error:
+        raise RvsimError(f"can't write {out}: {error.strerror}") from error
+    os.close(handle)
+    partial = Path(name)
+    try:
+        yield partial
+        partial.chmod(0o755)
+        partial.replace(out)
+    except OSError as error:
+        raise RvsimError(f"can't write {out}: {error.strerror}") from error
+    finally:
+        partial.unlink(missing_ok=True)
