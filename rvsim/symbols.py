@@ -1,0 +1,95 @@
+"""Names of addresses: the symbol table of an ELF file."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import Final
+
+NOTYPE: Final = 0
+OBJECT: Final = 1
+FUNC: Final = 2
+LOCAL: Final = 0
+GLOBAL: Final = 1
+WEAK: Final = 2
+
+_KIND_ORDER: Final = {FUNC: 0, OBJECT: 1, NOTYPE: 2}
+_BINDING_ORDER: Final = {GLOBAL: 0, WEAK: 1, LOCAL: 2}
+
+
+@dataclass(frozen=True, slots=True)
+class Symbol:
+    """One named address, and where the code or data it names ends.
+
+    `limit` is the end of its section for a label without a size, and `addr` for an absolute symbol,
+    which is a number and names no place.
+    """
+
+    name: str
+    addr: int
+    limit: int
+    kind: int = FUNC
+    binding: int = GLOBAL
+    sized: bool = True
+
+    @property
+    def order(self) -> tuple[int, int, int, str]:
+        """Sort key: of several names for one address the first is the one to show."""
+        return (
+            self.addr,
+            _KIND_ORDER.get(self.kind, 3),
+            _BINDING_ORDER.get(self.binding, 3),
+            self.name,
+        )
+
+
+class Symbols:
+    """Answers which symbol an address belongs to, and where a name is.
+
+    >>> symbols = Symbols([Symbol("main", 0x1000, 0x1040), Symbol("$x", 0x1010, 0x1040, NOTYPE)])
+    >>> symbols.lookup(0x1014), symbols.lookup(0x1040), hex(symbols.address("main"))
+    (('main', 20), None, '0x1000')
+    """
+
+    def __init__(self, symbols: Iterable[Symbol] = ()) -> None:
+        ordered = sorted((s for s in symbols if not _is_internal(s.name)), key=lambda s: s.order)
+        self._addresses: dict[str, int] = {}
+        for s in sorted(ordered, key=lambda s: _BINDING_ORDER.get(s.binding, 3)):
+            self._addresses.setdefault(s.name, s.addr)
+        self._shown = _without_hidden(ordered)
+        self._starts = [s.addr for s in self._shown]
+
+    def lookup(self, addr: int) -> tuple[str, int] | None:
+        """The symbol that covers `addr`, and how far into it that is."""
+        i = bisect_right(self._starts, addr) - 1
+        if i < 0 or addr >= self._shown[i].limit:
+            return None
+        return self._shown[i].name, addr - self._starts[i]
+
+    def address(self, name: str) -> int | None:
+        """Where a name is; a global one is preferred to a local one."""
+        return self._addresses.get(name)
+
+    def __len__(self) -> int:
+        return len(self._addresses)
+
+
+def _is_internal(name: str) -> bool:
+    """Mapping symbols ($x, $d, $xrv64…) and the compiler's local labels (.L0)."""
+    return not name or name.startswith(("$", ".L"))
+
+
+def _without_hidden(ordered: list[Symbol]) -> list[Symbol]:
+    """Drop second names of an address, and labels inside a function that has a size."""
+    shown: list[Symbol] = []
+    function_end = 0
+    for s in ordered:
+        if s.limit == s.addr or (shown and shown[-1].addr == s.addr):
+            continue
+        if s.kind == FUNC and s.sized:
+            function_end = max(function_end, s.limit)
+        elif s.kind == NOTYPE and s.addr < function_end:
+            continue
+        shown.append(s)
+    return shown
