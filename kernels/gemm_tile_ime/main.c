@@ -1,0 +1,84 @@
+// Checks gemm_tile_ime against gemm_scalar; `gemm_tile_ime.elf N` also times N runs of one tile.
+// reference.py computes the same checksum: keep the shapes, seeds and their order alike.
+
+#include "gemm.h"
+#include "runtime.h"
+
+// 72 is 9 blocks of k: one round of the unrolled loop and one block after it.
+enum { MAX_CHANNELS = 20, MAX_K = 256, GUARD = 4, C_STRIDE = MAX_CHANNELS + GUARD };
+enum { PADDED_CHANNELS = 32 };
+
+static const struct {
+    size_t channels, k;
+} shapes[] = {{16, 8}, {19, 5}};
+
+_Alignas(64) static int8_t a_packed[GEMM_MAX_TOKENS * MAX_K], w_packed[PADDED_CHANNELS * MAX_K];
+static int8_t a_rows[GEMM_MAX_TOKENS * MAX_K], w_rows[MAX_CHANNELS * MAX_K];
+static int32_t got[(GEMM_MAX_TOKENS + 1) * C_STRIDE], want[(GEMM_MAX_TOKENS + 1) * C_STRIDE];
+static uint64_t checksum = RT_HASH_INIT;
+
+// Compares whole rows and one more: what lies beyond the outputs must stay as it was.
+static bool check_inputs(size_t tokens, size_t channels, size_t k) {
+    gemm_pack(tokens, GEMM_ROWS, k, a_rows, a_packed);
+    gemm_pack(channels, GEMM_CHANNELS, k, w_rows, w_packed);
+    const size_t elements = (tokens + 1) * C_STRIDE;
+    memset(got, 0xa5, elements * sizeof got[0]);
+    memset(want, 0xa5, elements * sizeof want[0]);
+    gemm_scalar(tokens, channels, k, a_rows, w_rows, want, C_STRIDE);
+    gemm_tile_ime(tokens, channels, k, a_packed, w_packed, got, C_STRIDE);
+    for (size_t t = 0; t < tokens; t++) {
+        checksum = rt_hash(checksum, got + t * C_STRIDE, channels * sizeof got[0]);
+    }
+    return rt_same_i32("c", got, want, elements);
+}
+
+static bool check_random(size_t tokens, size_t channels, size_t k) {
+    rt_fill(a_rows, tokens * k, 2 * k);
+    rt_fill(w_rows, channels * k, 2 * k + 1);
+    return check_inputs(tokens, channels, k);
+}
+
+// -128 * -128 is the only product that needs bit 14.
+static bool check_extremes(size_t tokens, size_t channels, size_t k) {
+    memset(a_rows, INT8_MIN, tokens * k);
+    memset(w_rows, INT8_MIN, channels * k);
+    return check_inputs(tokens, channels, k);
+}
+
+static void bench(uint64_t runs) {
+    rt_fill(a_packed, sizeof a_packed, 1);
+    rt_fill(w_packed, sizeof w_packed, 2);
+    const uint64_t start = rt_time();
+    for (uint64_t i = 0; i < runs; i++) {
+        gemm_tile_ime(GEMM_MAX_TOKENS, GEMM_CHANNELS, MAX_K, a_packed, w_packed, got, C_STRIDE);
+    }
+    rt_report_bench("8 tokens, 16 channels, k 256", runs, rt_time() - start);
+}
+
+int main(int argc, char **argv) {
+    if (rt_vlen() != GEMM_VLEN) {
+        rt_print("gemm_tile_ime needs VLEN 256, and VLEN is ");
+        rt_print_u64(rt_vlen());
+        rt_print("\n");
+        return 1;
+    }
+    rt_print("gemm_tile_ime: vlen 256\n");
+
+    bool ok = true;
+    for (size_t tokens = 1; tokens <= GEMM_MAX_TOKENS; tokens++) {
+        bool same = true;
+        for (size_t i = 0; i < sizeof shapes / sizeof shapes[0]; i++) {
+            same &= check_random(tokens, shapes[i].channels, shapes[i].k);
+        }
+        ok &= rt_report_u64(same, "tokens", tokens);
+    }
+    ok &= rt_report(check_random(3, GEMM_CHANNELS, 72), "unrolled loop, 4 rows");
+    ok &= rt_report(check_random(5, GEMM_CHANNELS, 72), "unrolled loop, 8 rows");
+    ok &= rt_report(check_extremes(1, GEMM_CHANNELS, 24), "extremes");
+
+    const uint64_t runs = argc > 1 ? rt_parse_u64(argv[1], 0) : 0;
+    if (runs != 0) {
+        bench(runs);
+    }
+    return rt_finish(ok, checksum);
+}
