@@ -44,6 +44,10 @@ class VReg:
     nf: int = 1
 
 
+V0: Final = VReg("v0", MASK)
+"""The mask register as an operand that no field names."""
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """An operand's registers under one vtype: v`reg` and `nregs` - 1 more."""
@@ -92,7 +96,7 @@ def widths(eew: Eew, vtype: VType) -> tuple[int, int]:
 def resolve(operand: VReg, fields: Mapping[str, int], vtype: VType) -> Group:
     """The group of registers an operand occupies."""
     eew_log2, emul_log2 = widths(operand.eew, vtype)
-    reg = fields[operand.field]
+    reg = 0 if operand is V0 else fields[operand.field]
     if operand.eew.kind == "whole":
         return Group(operand, reg, 3, 0, operand.eew.value)
     return Group(operand, reg, eew_log2, emul_log2, operand.nf << max(0, emul_log2))

@@ -71,7 +71,9 @@ class VType:
             r"e(8|16|32|64)\s*,\s*m(f?)([1248])(?:\s*,\s*t([au]))?(?:\s*,\s*m([au]))?", text.strip()
         )
         if match is None or (match[2] and match[3] == "1"):
-            raise RvsimError(f"vtype {text!r} is not understood", hint="write e32,m2 or e8,mf2,ta,ma")
+            raise RvsimError(
+                f"vtype {text!r} is not understood", hint="write e32,m2 or e8,mf2,ta,ma"
+            )
         lmul = int(match[3]).bit_length() - 1
         sew_log2 = int(match[1]).bit_length() - 1
         return VType(sew_log2, -lmul if match[2] else lmul, match[4] == "a", match[5] == "a")

@@ -1,0 +1,209 @@
+"""The instruction registry: one `Insn` for each instruction, written once.
+
+Definition files call `insn`, `compressed` (here) or the vector row makers (`rvsim.insn.v_forms`)
+at import; `rvsim.insn.isa.ISA` is the frozen result that every reader uses.
+"""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+
+from rvsim import ir
+from rvsim.config import Config
+from rvsim.insn.encoding import Encoding
+from rvsim.insn.units import Unit
+from rvsim.ir import Program, Trace, Value
+from rvsim.vec.groups import VReg
+from rvsim.vec.rules import Rule, Violation
+from rvsim.vec.vtype import VType
+
+Alias = str | int
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What is constant in one trace: the instruction, its static fields, vtype, configuration.
+
+    `elements` says what is known of vl and vstart: ``full`` (vstart = 0, vl = VLMAX), ``vl``
+    (vstart = 0) or ``vstart`` (nothing).
+    """
+
+    insn: Insn
+    config: Config
+    statics: Mapping[str, int]
+    vtype: VType | None = None
+    elements: str = "vstart"
+
+    @property
+    def v(self) -> VType:
+        """The vtype; vector bodies run only where there is one."""
+        assert self.vtype is not None, f"{self.insn.name} was traced without a vtype"
+        return self.vtype
+
+    @property
+    def vlmax(self) -> int:
+        return self.v.vlmax(self.config.vlen)
+
+    @property
+    def masked(self) -> bool:
+        return self.statics.get("vm", 1) == 0
+
+
+@dataclass(frozen=True, slots=True)
+class Insn:
+    """One instruction: name, encoding, assembly operands, class, and its body.
+
+    * `syntax`: operands as assembly writes them, ``rd, imm(rs1)``; `vm` is an optional ``, v0.t``.
+    * `extensions`: any one of them in a profile makes it legal.
+    * `semantics`: runs the body under a trace.
+    * `statics`: fields whose value a trace is specialised on; `zeros`: fields of which only
+      "is it x0" matters (``rd`` always).
+    * `alias`: where an operand of the body comes from, when not from the field of that name
+      (compressed forms).
+    * `vregs`, `rules`: vector operands and the legality rules beyond the general ones.
+    * `vector`: needs a legal vtype.  `unsupported`: told apart, and always refused with this text.
+    """
+
+    name: str
+    encoding: Encoding
+    syntax: str
+    extensions: tuple[str, ...]
+    unit: Unit
+    spec: str
+    semantics: Callable[[Context], None]
+    doc: str = ""
+    statics: tuple[str, ...] = ()
+    zeros: tuple[str, ...] = ()
+    alias: tuple[tuple[str, Alias], ...] = ()
+    expands: str | None = None
+    vregs: tuple[VReg, ...] = ()
+    rules: tuple[Rule, ...] = ()
+    vector: bool = False
+    unsupported: str | None = None
+    check: Callable[[Mapping[str, int], Config], list[Violation]] | None = None
+    formula: str | None = None
+
+    @property
+    def length(self) -> int:
+        """Bytes."""
+        return self.encoding.length
+
+    def source(self, operand: str) -> Alias:
+        """The field, or the constant, that an operand of the body stands for."""
+        return dict(self.alias).get(operand, operand)
+
+    def trace(self, context: Context) -> Program:
+        """The program of this instruction under one context."""
+        with Trace() as trace:
+            self.semantics(context)
+        return trace.finish()
+
+
+_definitions: dict[str, Insn] = {}
+
+
+def define(insn: Insn) -> Insn:
+    """Add a definition; a second one of the same name is an error."""
+    if insn.name in _definitions:
+        raise ImportError(f"{insn.name} is defined twice")
+    _definitions[insn.name] = insn
+    return insn
+
+
+def definitions() -> tuple[Insn, ...]:
+    """All instructions defined so far, in order of definition."""
+    return tuple(_definitions.values())
+
+
+def names(text: str) -> tuple[str, ...]:
+    return tuple(text.split())
+
+
+_REGISTERS = frozenset({"rd", "rs1", "rs2", "rs3"})
+
+
+def operand(ctx: Context, name: str) -> Value:
+    """The value a body sees under a parameter name: a register's contents or a field."""
+    source = ctx.insn.source(name)
+    if name in _REGISTERS:
+        return ir.read_x(source)
+    if isinstance(source, int):
+        return ir.const(source, 64)
+    return ir.param(source)
+
+
+def scalar_semantics(body: Callable[..., Value | None]) -> Callable[[Context], None]:
+    """Runs a scalar body: its parameters are operands by name, its result goes to rd.
+
+    ``ctx`` as a parameter is the `Context`, ``pc`` the address of the instruction.  A result
+    narrower than 64 bits is zero-extended.
+    """
+    parameters = tuple(inspect.signature(body).parameters)
+
+    def run(ctx: Context) -> None:
+        arguments = [ctx if p == "ctx" else operand(ctx, p) for p in parameters]
+        result = body(*arguments)
+        if result is not None:
+            ir.write_x(ctx.insn.source("rd"), ir.zext(result, 64))
+
+    return run
+
+
+def insn(
+    text: str,
+    pattern: str,
+    *,
+    unit: Unit,
+    ext: str,
+    spec: str,
+    statics: str = "",
+    zeros: str = "",
+    unless: str = "",
+) -> Callable[[Callable[..., Value | None]], Callable[..., Value | None]]:
+    """Define a scalar instruction by its assembly text, encoding pattern and body."""
+    name, _, syntax = text.partition(" ")
+
+    def decorate(body: Callable[..., Value | None]) -> Callable[..., Value | None]:
+        define(
+            Insn(
+                name=name,
+                encoding=Encoding.parse(pattern, unless),
+                syntax=syntax.strip(),
+                extensions=names(ext),
+                unit=unit,
+                spec=spec,
+                semantics=scalar_semantics(body),
+                doc=inspect.getdoc(body) or "",
+                statics=names(statics),
+                zeros=names(zeros),
+            )
+        )
+        return body
+
+    return decorate
+
+
+def compressed(
+    text: str, pattern: str, expands: str, *, ext: str, spec: str, unless: str = "", **alias: Alias
+) -> None:
+    """Define a compressed form of another instruction.
+
+    `alias` gives the operands of the expansion that aren't fields of the same name: another
+    field's name, or a constant (``rs1=2`` for sp, ``imm=0``).
+    """
+    name, _, syntax = text.partition(" ")
+    base = _definitions[expands]
+    define(
+        replace(
+            base,
+            name=name,
+            encoding=Encoding.parse(pattern, unless),
+            syntax=syntax.strip(),
+            extensions=names(ext),
+            spec=spec,
+            alias=tuple(alias.items()),
+            expands=expands,
+        )
+    )
