@@ -156,7 +156,7 @@ class Memory:
         needed = -(-length // PAGE)
         if length <= 0:
             raise RvsimError(f"a span of {length} bytes cannot be free")
-        for top in (self.size if near is None else min(near, self.size), self.size):
+        for top in (self.size if near is None else max(0, min(near, self.size)), self.size):
             limit = top // PAGE
             used = np.flatnonzero(self.perm[LOWEST_FREE // PAGE : limit] != 0) + LOWEST_FREE // PAGE
             starts = np.concatenate(([LOWEST_FREE // PAGE], used + 1))

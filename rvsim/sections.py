@@ -14,18 +14,15 @@ import numpy.typing as npt
 
 from rvsim.symbols import FUNC, NOTYPE, OBJECT, Symbol
 
-_SECTION: Final = np.dtype(
-    {
-        "names": "name type flags addr offset size link info align entsize".split(),
-        "formats": "<u4 <u4 <u8 <u8 <u8 <u8 <u4 <u4 <u8 <u8".split(),
-    }
+
+def _record(fields: str) -> np.dtype[np.void]:
+    return np.dtype([(name, f"<{kind}") for name, kind in (f.split(":") for f in fields.split())])
+
+
+_SECTION: Final = _record(
+    "name:u4 type:u4 flags:u8 addr:u8 offset:u8 size:u8 link:u4 info:u4 align:u8 entsize:u8"
 )
-_SYMBOL: Final = np.dtype(
-    {
-        "names": "name info other shndx value size".split(),
-        "formats": "<u4 u1 u1 <u2 <u8 <u8".split(),
-    }
-)
+_SYMBOL: Final = _record("name:u4 info:u1 other:u1 shndx:u2 value:u8 size:u8")
 _SHT_SYMTAB, _SHT_NOBITS, _SHT_DYNSYM = 2, 8, 11
 _SHT_RISCV_ATTRIBUTES: Final = 0x70000003
 _SHF_ALLOC, _SHF_COMPRESSED = 2, 0x800
