@@ -50,7 +50,7 @@ static void bench(uint64_t runs) {
     for (uint64_t i = 0; i < runs; i++) {
         gemm_tile_s8(GEMM_MAX_TOKENS, GEMM_CHANNELS, MAX_K, a_packed, w_packed, got, C_STRIDE);
     }
-    rt_report_bench("8 tokens, 16 channels, k 256", runs, rt_time() - start);
+    rt_report_bench("8 tokens, 16 channels,", "k 256", runs, rt_time() - start);
 }
 
 int main(int argc, char **argv) {
@@ -66,8 +66,8 @@ int main(int argc, char **argv) {
         }
         ok &= rt_report_u64(same, "tokens", tokens);
     }
-    ok &= rt_report(check_random(3, MAX_CHANNELS, 17), "three blocks");
-    ok &= rt_report(check_extremes(1, GEMM_CHANNELS, 48), "extremes");
+    ok &= rt_report(check_random(3, MAX_CHANNELS, 17), "blocks of channels", "3");
+    ok &= rt_report(check_extremes(1, GEMM_CHANNELS, 48), "extremes of", "int8");
 
     const uint64_t runs = argc > 1 ? rt_parse_u64(argv[1], 0) : 0;
     if (runs != 0) {

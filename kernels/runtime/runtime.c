@@ -114,15 +114,21 @@ void rt_print(const char *text) {
     }
 }
 
-void rt_print_u64(uint64_t value) {
-    char digits[21];
-    char *first = digits + sizeof digits - 1;
+enum { MAX_DIGITS = 21 }; // of 2^64 - 1, and the end of the string
+
+static const char *decimal(uint64_t value, char digits[MAX_DIGITS]) {
+    char *first = digits + MAX_DIGITS - 1;
     *first = '\0';
     do {
         *--first = (char)('0' + value % 10);
         value /= 10;
     } while (value != 0);
-    rt_print(first);
+    return first;
+}
+
+void rt_print_u64(uint64_t value) {
+    char digits[MAX_DIGITS];
+    rt_print(decimal(value, digits));
 }
 
 void rt_print_hex(uint64_t value) {
@@ -237,20 +243,18 @@ bool rt_same_i32(const char *what, const int32_t *got, const int32_t *want, size
     return true;
 }
 
-bool rt_report(bool ok, const char *group) {
+bool rt_report(bool ok, const char *group, const char *variant) {
     rt_print(ok ? "PASS " : "FAIL ");
     rt_print(group);
+    rt_print(" ");
+    rt_print(variant);
     rt_print("\n");
     return ok;
 }
 
-bool rt_report_u64(bool ok, const char *group, uint64_t number) {
-    rt_print(ok ? "PASS " : "FAIL ");
-    rt_print(group);
-    rt_print(" ");
-    rt_print_u64(number);
-    rt_print("\n");
-    return ok;
+bool rt_report_u64(bool ok, const char *group, uint64_t variant) {
+    char digits[MAX_DIGITS];
+    return rt_report(ok, group, decimal(variant, digits));
 }
 
 int rt_finish(bool ok, uint64_t checksum) {
@@ -260,9 +264,11 @@ int rt_finish(bool ok, uint64_t checksum) {
     return ok ? 0 : 1;
 }
 
-void rt_report_bench(const char *name, uint64_t runs, uint64_t ticks) {
+void rt_report_bench(const char *name, const char *variant, uint64_t runs, uint64_t ticks) {
     rt_print("bench ");
     rt_print(name);
+    rt_print(" ");
+    rt_print(variant);
     rt_print(": ");
     rt_print_u64(runs);
     rt_print(" runs, ");

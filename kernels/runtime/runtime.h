@@ -46,14 +46,14 @@ uint64_t rt_hash(uint64_t hash, const void *data, size_t n);
 bool rt_same_bytes(const char *what, const void *got, const void *want, size_t n);
 bool rt_same_i32(const char *what, const int32_t *got, const int32_t *want, size_t n);
 
-// Prints "PASS group" or "FAIL group" and hands `ok` back.
-bool rt_report(bool ok, const char *group);
-bool rt_report_u64(bool ok, const char *group, uint64_t number);
+// Prints "PASS group variant" or "FAIL group variant" and hands `ok` back.
+bool rt_report(bool ok, const char *group, const char *variant);
+bool rt_report_u64(bool ok, const char *group, uint64_t variant);
 
 // Prints the line that ends a run and returns the exit code that goes with it.
 int rt_finish(bool ok, uint64_t checksum);
 
-// Prints "bench name: n runs, t ticks".
-void rt_report_bench(const char *name, uint64_t runs, uint64_t ticks);
+// Prints "bench name variant: n runs, t ticks".
+void rt_report_bench(const char *name, const char *variant, uint64_t runs, uint64_t ticks);
 
 #endif
