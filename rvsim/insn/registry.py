@@ -127,7 +127,7 @@ _REGISTERS = frozenset({"rd", "rs1", "rs2", "rs3"})
 def operand(ctx: Context, name: str) -> Value:
     """The value a body sees under a parameter name: a register's contents or a field."""
     source = ctx.insn.source(name)
-    if name in _REGISTERS:
+    if name in _REGISTERS and source != 0:
         return ir.read_x(source)
     if isinstance(source, int):
         return ir.const(source, 64)
