@@ -17,11 +17,7 @@ SIZES = (0, 1, 7, 16, 33, 100, 290)
 LMULS = (1, 2, 4, 8)
 LIMIT, NEEDLE = 100, 0x5A
 NOT_FOUND = (1 << 64) - 1
-TABLE = np.array(
-    [0x81, 0x98, 0xAD, 0xBF, 0xCF, 0xDD, 0xEA, 0xF6]
-    + [0x01, 0x0D, 0x19, 0x26, 0x35, 0x45, 0x59, 0x71],
-    dtype=np.uint8,
-)
+TABLE = np.frombuffer(bytes.fromhex("8198adbfcfddeaf6 010d192635455971"), dtype=np.uint8)
 
 
 def source() -> np.ndarray:

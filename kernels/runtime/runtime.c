@@ -147,6 +147,8 @@ void rt_exit(int code) {
 
 // Start ---------------------------------------------------------------------------------------
 
+int main(int argc, char **argv);
+
 // Only start.S calls it, with the stack as the kernel or the simulator left it.
 __attribute__((used)) _Noreturn void rt_start(uintptr_t *stack) {
     rt_exit(main((int)stack[0], (char **)(stack + 1)));

@@ -10,8 +10,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-// The program; its result is the exit code.
-int main(int argc, char **argv);
+// The program brings `int main(int argc, char **argv)` or `int main(void)`; its result is the exit
+// code.
 
 // What compilers emit calls to, even in freestanding code.
 void *memcpy(void *restrict dst, const void *restrict src, size_t n);
