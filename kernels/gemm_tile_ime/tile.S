@@ -2,7 +2,7 @@
 #
 # Assembly, because smt.vmadot has no intrinsic and its meaning depends on vtype: it must run under
 # e8, m1 with vl = 32, and a compiler does not know that it may not move a vsetvli across it. A file
-# of its own rather than a string in C, so that every instruction keeps its line in profiles.
+# of its own rather than a string in C, so that each step has a line of its own in profiles.
 #
 # The loop is unrolled by 8 k blocks. The loads for the next k block stand between the products of
 # this one, so that no product waits for a load; two sets of source registers alternate for that. All
