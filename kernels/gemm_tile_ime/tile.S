@@ -5,8 +5,8 @@
 # of its own rather than a string in C, so that each step has a line of its own in profiles.
 #
 # The loop is unrolled by 8 k blocks. The loads for the next k block stand between the products of
-# this one, so that no product waits for a load; two sets of source registers alternate for that. All
-# products of a k block go into different accumulators, which hides the latency of accumulation.
+# this one, so that no product waits for a load; two sets of source registers alternate for that.
+# All products of a k block go into different accumulators, which hides the latency of accumulation.
 
     .option arch, +xsmtvdot
 
@@ -90,7 +90,8 @@ gemm_tile_ime_4x16:
     .size   gemm_tile_ime_4x16, . - gemm_tile_ime_4x16
 
 # 8 x 16: sources v0 v1 (A) and v2..v5 (B), or v8 v9 and v10..v13; accumulators v16 v18 v20 v22 for
-# the first token block, v24 v26 v28 v30 for the second. a1 t2 walk through A, a2 a3 a6 a7 through B.
+# the first token block, v24 v26 v28 v30 for the second. a1 t2 walk through A, a2 a3 a6 a7 through
+# the four output blocks of B.
 
     .macro  load_8x16 a0, a1, b0, b1, b2, b3
     load    \a0, a1

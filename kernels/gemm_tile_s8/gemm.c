@@ -1,6 +1,6 @@
-// The tile: for each k, one row of 16 weights is loaded and widened once, and every token multiplies
-// it by its own scalar. Weights are read exactly once, whatever the number of tokens, which is what
-// matters in LLM decoding, where they come from DRAM.
+// The tile: for each k, one row of 16 weights is loaded and widened once, and every token
+// multiplies it by its own scalar. Weights are read exactly once, whatever the number of tokens,
+// which is what matters in LLM decoding, where they come from DRAM.
 
 #include "gemm.h"
 
@@ -38,8 +38,8 @@ static inline __attribute__((always_inline)) void tile(const size_t tokens, size
     if (tokens > 7) __riscv_vse32_v_i32m2(c + 7 * c_stride, acc7, vl);
 }
 
-// All channels for a fixed number of tokens. Where VLEN >= 256, a block of 16 channels is one strip;
-// at VLEN 128 its columns take two, with the same packed weights.
+// All channels for a fixed number of tokens. Where VLEN >= 256, a block of 16 channels is one
+// strip; at VLEN 128 its columns take two, with the same packed weights.
 static inline __attribute__((always_inline)) void blocks(const size_t tokens, size_t channels,
                                                          size_t k, const int8_t *a,
                                                          const int8_t *w, int32_t *c,
