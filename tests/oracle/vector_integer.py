@@ -196,9 +196,10 @@ def merge_body(form: str) -> Callable[[VectorInsn, Fields], None]:
 
 
 def move_body(kind: str) -> Callable[[VectorInsn, Fields], None]:
-    """V 11.16: vmv.v.v, vmv.v.x, vmv.v.i."""
+    """V 11.16: vmv.v.v, vmv.v.x, vmv.v.i; never masked."""
 
     def body(insn: VectorInsn, fields: Fields) -> None:
+        insn.unmasked = True
         insn.write_body(fields["vd"], insn.sew, insn.operand(fields, "v" + kind, insn.sew))
 
     return body

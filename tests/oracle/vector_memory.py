@@ -8,6 +8,7 @@ from tests.oracle.vector_shape import ALL_ONES, VectorInsn, address, vector_row
 
 EEWS = (8, 16, 32, 64)
 Place = Callable[[int], int]
+Placement = Callable[[VectorInsn, Fields], Place]
 
 
 def read_memory(insn: VectorInsn, addr: int, eew: int) -> int:
@@ -74,7 +75,7 @@ def load_fault_only_first(insn: VectorInsn, fields: Fields, eew: int, nfields: i
 
     Elements between the new and the old vl are treated as tail elements.
     """
-    place = unit_stride(insn, fields, eew, nfields)
+    place = unit_stride(eew, nfields)(insn, fields)
     full_vl = insn.vl
     for i in insn.body():
         if i == 0 or not insn.is_active(i):
@@ -97,9 +98,10 @@ def load_trimmed(insn: VectorInsn, vd: int, eew: int, nfields: int, place: Place
         insn.fill_tail(reg, eew, insn.vl, insn.elements_in_group(eew))
 
 
-def unit_stride(insn: VectorInsn, fields: Fields, eew: int, nfields: int) -> Place:
-    base = insn.state.x[fields["rs1"]]
-    return lambda i: address(base + i * nfields * eew // 8)
+def unit_stride(eew: int, nfields: int) -> Placement:
+    return lambda insn, fields: (
+        lambda i: address(insn.state.x[fields["rs1"]] + i * nfields * eew // 8)
+    )
 
 
 def strided(insn: VectorInsn, fields: Fields) -> Place:
@@ -108,121 +110,90 @@ def strided(insn: VectorInsn, fields: Fields) -> Place:
     return lambda i: address(base + i * stride)
 
 
-def indexed(insn: VectorInsn, fields: Fields, index_eew: int) -> Place:
-    """Indices are unsigned byte offsets (V 7.3)."""
-    base = insn.state.x[fields["rs1"]]
-    return lambda i: address(base + insn.read(fields["vs2"], i, index_eew))
+def indexed(index_eew: int) -> Placement:
+    """Indices are unsigned byte offsets (V 7.2)."""
+    return lambda insn, fields: (
+        lambda i: address(insn.state.x[fields["rs1"]] + insn.read(fields["vs2"], i, index_eew))
+    )
 
 
-def unit_load(eew: int, nfields: int) -> Row:
+def load_row(eew: int | None, nfields: int, placement: Placement) -> Row:
+    """Without an `eew` the data are SEW wide: indexed accesses name the index's width (V 7.3)."""
     return vector_row(
         lambda insn, fields: load_elements(
-            insn, fields["vd"], eew, nfields, unit_stride(insn, fields, eew, nfields)
+            insn, fields["vd"], eew or insn.sew, nfields, placement(insn, fields)
         )
     )
 
 
-def unit_store(eew: int, nfields: int) -> Row:
+def store_row(eew: int | None, nfields: int, placement: Placement) -> Row:
     return vector_row(
         lambda insn, fields: store_elements(
-            insn, fields["vs3"], eew, nfields, unit_stride(insn, fields, eew, nfields)
+            insn, fields["vs3"], eew or insn.sew, nfields, placement(insn, fields)
         )
     )
 
 
-def strided_load(eew: int, nfields: int) -> Row:
-    return vector_row(
-        lambda insn, fields: load_elements(insn, fields["vd"], eew, nfields, strided(insn, fields))
-    )
-
-
-def strided_store(eew: int, nfields: int) -> Row:
-    return vector_row(
-        lambda insn, fields: store_elements(
-            insn, fields["vs3"], eew, nfields, strided(insn, fields)
-        )
-    )
-
-
-def indexed_load(index_eew: int, nfields: int) -> Row:
-    """Data elements are SEW wide; the mnemonic's width is the index's (V 7.2)."""
-    return vector_row(
-        lambda insn, fields: load_elements(
-            insn, fields["vd"], insn.sew, nfields, indexed(insn, fields, index_eew)
-        )
-    )
-
-
-def indexed_store(index_eew: int, nfields: int) -> Row:
-    return vector_row(
-        lambda insn, fields: store_elements(
-            insn, fields["vs3"], insn.sew, nfields, indexed(insn, fields, index_eew)
-        )
-    )
-
-
-def fault_only_first_load(eew: int, nfields: int) -> Row:
+def fault_only_first_row(eew: int, nfields: int) -> Row:
     return vector_row(lambda insn, fields: load_fault_only_first(insn, fields, eew, nfields))
+
+
+def load_stream(insn: VectorInsn, fields: Fields, eew: int, evl: int) -> None:
+    """Elements `vstart` to `evl` - 1, unmasked, whatever vl is."""
+    insn.vl = evl
+    place = unit_stride(eew, 1)(insn, fields)
+    for i in at_element(insn):
+        insn.write(fields["vd"], i, eew, read_memory(insn, place(i), eew))
+
+
+def store_stream(insn: VectorInsn, fields: Fields, evl: int) -> None:
+    """Bytes `vstart` to `evl` - 1, unmasked, whatever vl is."""
+    insn.vl = evl
+    place = unit_stride(8, 1)(insn, fields)
+    for i in at_element(insn):
+        write_memory(insn, place(i), 8, insn.read(fields["vs3"], i, 8))
 
 
 def mask_load(insn: VectorInsn, fields: Fields) -> None:
     """V 7.4: ceil(vl / 8) bytes; the rest of the register is an always agnostic tail."""
-    insn.vl = (insn.vl + 7) // 8
-    if insn.vstart >= insn.vl:
-        return
-    base = insn.state.x[fields["rs1"]]
-    for i in at_element(insn):
-        insn.write(fields["vd"], i, 8, read_memory(insn, address(base + i), 8))
-    if insn.mask_tail_ones:
-        for i in range(insn.vl, insn.state.vlenb):
+    evl = (insn.vl + 7) // 8
+    load_stream(insn, fields, 8, evl)
+    if insn.mask_tail_ones and insn.vstart < evl:
+        for i in range(evl, insn.state.vlenb):
             insn.write(fields["vd"], i, 8, ALL_ONES)
 
 
 def mask_store(insn: VectorInsn, fields: Fields) -> None:
-    insn.vl = (insn.vl + 7) // 8
-    base = insn.state.x[fields["rs1"]]
-    for i in at_element(insn):
-        write_memory(insn, address(base + i), 8, insn.read(fields["vs3"], i, 8))
+    store_stream(insn, fields, (insn.vl + 7) // 8)
 
 
-def whole_load(eew: int, nregisters: int) -> Row:
-    """V 7.9: EEW only sets the unit of vstart; vl and vtype play no part."""
-
-    def body(insn: VectorInsn, fields: Fields) -> None:
-        insn.vl = nregisters * insn.state.vlen // eew
-        base = insn.state.x[fields["rs1"]]
-        for i in at_element(insn):
-            value = read_memory(insn, address(base + i * eew // 8), eew)
-            insn.write(fields["vd"], i, eew, value)
-
-    return vector_row(body)
+def whole_load_row(eew: int, nregisters: int) -> Row:
+    """V 7.9: EEW sets the unit of vstart; vl and vtype play no part."""
+    return vector_row(
+        lambda insn, fields: load_stream(insn, fields, eew, nregisters * insn.state.vlen // eew)
+    )
 
 
-def whole_store(nregisters: int) -> Row:
+def whole_store_row(nregisters: int) -> Row:
     """V 7.9: like an unmasked store of bytes."""
-
-    def body(insn: VectorInsn, fields: Fields) -> None:
-        insn.vl = nregisters * insn.state.vlenb
-        base = insn.state.x[fields["rs1"]]
-        for i in at_element(insn):
-            write_memory(insn, address(base + i), 8, insn.read(fields["vs3"], i, 8))
-
-    return vector_row(body)
+    return vector_row(
+        lambda insn, fields: store_stream(insn, fields, nregisters * insn.state.vlenb)
+    )
 
 
 ROWS: dict[str, Row] = {"vlm.v": vector_row(mask_load), "vsm.v": vector_row(mask_store)}
 for _eew in EEWS:
     for _nfields in range(1, 9):
         _seg = f"seg{_nfields}" if _nfields > 1 else ""
-        ROWS[f"vl{_seg}e{_eew}.v"] = unit_load(_eew, _nfields)
-        ROWS[f"vl{_seg}e{_eew}ff.v"] = fault_only_first_load(_eew, _nfields)
-        ROWS[f"vs{_seg}e{_eew}.v"] = unit_store(_eew, _nfields)
-        ROWS[f"vls{_seg}e{_eew}.v"] = strided_load(_eew, _nfields)
-        ROWS[f"vss{_seg}e{_eew}.v"] = strided_store(_eew, _nfields)
+        ROWS[f"vl{_seg}e{_eew}.v"] = load_row(_eew, _nfields, unit_stride(_eew, _nfields))
+        ROWS[f"vs{_seg}e{_eew}.v"] = store_row(_eew, _nfields, unit_stride(_eew, _nfields))
+        ROWS[f"vl{_seg}e{_eew}ff.v"] = fault_only_first_row(_eew, _nfields)
+        ROWS[f"vls{_seg}e{_eew}.v"] = load_row(_eew, _nfields, strided)
+        ROWS[f"vss{_seg}e{_eew}.v"] = store_row(_eew, _nfields, strided)
         for _order in "ou":
-            ROWS[f"vl{_order}x{_seg}ei{_eew}.v"] = indexed_load(_eew, _nfields)
-            ROWS[f"vs{_order}x{_seg}ei{_eew}.v"] = indexed_store(_eew, _nfields)
+            ROWS[f"vl{_order}x{_seg}ei{_eew}.v"] = load_row(None, _nfields, indexed(_eew))
+            ROWS[f"vs{_order}x{_seg}ei{_eew}.v"] = store_row(None, _nfields, indexed(_eew))
 for _nregisters in (1, 2, 4, 8):
-    ROWS[f"vs{_nregisters}r.v"] = whole_store(_nregisters)
+    ROWS[f"vs{_nregisters}r.v"] = whole_store_row(_nregisters)
     for _eew in EEWS:
-        ROWS[f"vl{_nregisters}re{_eew}.v"] = whole_load(_eew, _nregisters)
+        ROWS[f"vl{_nregisters}re{_eew}.v"] = whole_load_row(_eew, _nregisters)
