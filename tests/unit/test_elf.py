@@ -1,0 +1,410 @@
+"""ELF loading: what goes where, which files are refused, and what damage costs."""
+
+from __future__ import annotations
+
+import io
+import struct
+import subprocess
+import sys
+import zlib
+from pathlib import Path
+
+import pytest
+from elftools.elf.elffile import ELFFile
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from rvsim.elf import PIE_BASE, ElfError, Image, load_elf
+from rvsim.lines import Lines
+from rvsim.mem import MAPPED, PAGE, Memory, R, W, X
+from rvsim.symbols import FUNC, NOTYPE, Symbol, Symbols
+
+SIZE = 32 << 20
+SOURCE = """
+volatile unsigned long tohost;
+int bss_words[3000];
+int data_word = 0x11223344;
+const char text[] = "constant";
+
+__attribute__((noinline)) int twice(int a) {
+  return 2 *
+         a + data_word;
+}
+
+__asm__(".globl inner\\n"
+        ".type wrapper, @function\\nwrapper: nop\\ninner: nop\\n.size wrapper, . - wrapper\\n");
+
+void _start(void) {
+  bss_words[1] = twice(text[1]);
+  for (;;) tohost = 1;
+}
+"""
+
+
+def compile_elf(folder: Path, name: str, *options: str, target: str = "riscv64") -> bytes:
+    source = folder / "prog.c"
+    source.write_text(SOURCE)
+    command = f"-m ziglang cc -target {target}-freestanding -O1 -nostdlib -static prog.c -o {name}"
+    subprocess.run(
+        [sys.executable, *command.split(), *options],
+        cwd=folder,
+        check=True,
+        capture_output=True,
+    )
+    return (folder / name).read_bytes()
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("elf")
+
+
+@pytest.fixture(scope="module")
+def static(folder: Path) -> bytes:
+    return compile_elf(folder, "static.elf", "-g", "-gdwarf-4", "-mcpu=spacemit_x60")
+
+
+@pytest.fixture(scope="module")
+def dwarf5(folder: Path) -> bytes:
+    return compile_elf(folder, "dwarf5.elf", "-g", "-gdwarf-5")
+
+
+@pytest.fixture(scope="module")
+def pie(folder: Path) -> bytes:
+    return compile_elf(folder, "pie.elf", "-g", "-fPIE", "-static-pie")
+
+
+def poke(elf: bytes, offset: int, layout: str, value: int) -> bytes:
+    damaged = bytearray(elf)
+    struct.pack_into(layout, damaged, offset, value)
+    return bytes(damaged)
+
+
+def program_header(elf: bytes, wanted: int) -> int:
+    """File offset of the first program header of a type."""
+    phoff, number = struct.unpack_from("<Q", elf, 32)[0], struct.unpack_from("<H", elf, 56)[0]
+    offsets = (phoff + 56 * i for i in range(number))
+    return next(o for o in offsets if struct.unpack_from("<I", elf, o)[0] == wanted)
+
+
+def refused(elf: bytes) -> str:
+    """The text of the error, with proof that nothing was loaded."""
+    memory = Memory(SIZE)
+    with pytest.raises(ElfError) as error:
+        load_elf(elf, memory)
+    assert not memory.perm.any()
+    text = str(error.value)
+    assert text.startswith("<bytes>: ")
+    return text.removeprefix("<bytes>: ")
+
+
+def test_a_static_executable_is_placed_with_its_permissions(static: bytes):
+    memory = Memory(SIZE)
+    image = load_elf(static, memory)
+    assert (image.bias, image.is_pie, image.interp, image.flags & 1) == (0, False, None, 1)
+    oracle = ELFFile(io.BytesIO(static))
+    loads = [s for s in oracle.iter_segments() if s["p_type"] == "PT_LOAD"]
+    assert image.entry == oracle["e_entry"]
+    assert [s.addr for s in image.segments] == [s["p_vaddr"] for s in loads]
+    assert [s.perm for s in image.segments] == [R, R | X, R | W]
+    for segment, load in zip(image.segments, loads, strict=True):
+        content = load.data().ljust(segment.size, b"\0")
+        assert memory.read(segment.addr, segment.size) == content
+        assert memory.perm[segment.addr // PAGE] == MAPPED | segment.perm
+    assert image.data_end == image.segments[-1].end
+    headers = memory.read(image.phdr_addr, image.phdr_num * image.phdr_entsize)
+    assert headers == static[64 : 64 + len(headers)]
+
+
+def test_names_are_found_both_ways(static: bytes):
+    memory = Memory(SIZE)
+    symbols = load_elf(static, memory).symbols
+    twice, data_word = symbols.address("twice"), symbols.address("data_word")
+    assert twice is not None
+    assert data_word is not None
+    assert memory.load4(data_word) == 0x11223344
+    assert symbols.lookup(twice) == ("twice", 0)
+    assert symbols.lookup(twice + 2) == ("twice", 2)
+    assert symbols.lookup(0) is None
+    assert symbols.lookup(1 << 63) is None
+    assert symbols.address("absent") is None
+
+
+def test_symbols_equal_those_of_pyelftools(static: bytes):
+    symbols = load_elf(static, Memory(SIZE)).symbols
+    table = ELFFile(io.BytesIO(static)).get_section_by_name(".symtab")
+    expected = {
+        s.name: s["st_value"]
+        for s in table.iter_symbols()
+        if s["st_info"]["type"] in ("STT_FUNC", "STT_OBJECT") and s["st_shndx"] != "SHN_UNDEF"
+    }
+    assert {name: symbols.address(name) for name in expected} == expected
+
+
+def test_labels_inside_a_sized_function_belong_to_it(static: bytes):
+    symbols = load_elf(static, Memory(SIZE)).symbols
+    inner = symbols.address("inner")
+    assert inner is not None
+    found = symbols.lookup(inner)
+    assert found is not None
+    assert found[0] == "wrapper"
+    assert found[1] > 0
+
+
+def test_tohost_and_attributes_are_told(static: bytes, pie: bytes):
+    image = load_elf(static, Memory(SIZE))
+    assert image.tohost == image.symbols.address("tohost") is not None
+    assert image.arch is not None
+    assert image.arch.startswith("rv64i2p1_m2p0_a2p1")
+    assert image.arch.endswith("_xsmtvdot1p0")
+    biased = load_elf(pie, Memory(SIZE))
+    assert biased.tohost is not None
+    assert biased.tohost > PIE_BASE
+
+
+def test_a_position_independent_executable_goes_to_its_base(pie: bytes):
+    memory = Memory(SIZE)
+    image = load_elf(pie, memory)
+    assert image.is_pie
+    assert image.bias == image.segments[0].addr == PIE_BASE
+    assert image.entry == PIE_BASE + ELFFile(io.BytesIO(pie))["e_entry"]
+    assert image.symbols.lookup(image.entry) == ("_start", 0)
+    found = image.lines.line(image.entry)
+    assert found is not None
+    assert SOURCE.splitlines()[found[1] - 1].startswith("void _start")
+
+
+@pytest.mark.parametrize("version", [4, 5])
+def test_lines_equal_those_of_pyelftools(version: int, static: bytes, dwarf5: bytes):
+    elf = static if version == 4 else dwarf5
+    lines = load_elf(elf, Memory(SIZE)).lines
+    info = ELFFile(io.BytesIO(elf)).get_dwarf_info()
+    expected: dict[int, int] = {}
+    for unit in info.iter_CUs():
+        program = info.line_program_for_CU(unit)
+        assert program is not None
+        assert program["version"] == version
+        states = [entry.state for entry in program.get_entries() if entry.state]
+        expected.update((s.address, 0 if s.end_sequence else s.line) for s in states)
+    assert len(expected) > 5
+    for addr, line in expected.items():
+        found = lines.line(addr)
+        assert (found[1] if found else 0) == line
+        assert found is None or found[0].endswith("prog.c")
+    assert lines.line(0) is None
+
+
+def test_a_file_without_debug_information_has_no_lines(folder: Path):
+    image = load_elf(compile_elf(folder, "stripped.elf", "-s"), Memory(SIZE))
+    assert image.lines.line(image.entry) is None
+    assert image.symbols.lookup(image.entry) is None
+    assert image.tohost is None
+
+
+def test_compressed_debug_sections_are_expanded(static: bytes):
+    elf = ELFFile(io.BytesIO(static))
+    index = elf.get_section_index(".debug_line")
+    section = elf.get_section(index)
+    packed = struct.pack("<IIQQ", 1, 0, section["sh_size"], 1) + zlib.compress(section.data())
+    header = elf["e_shoff"] + index * elf["e_shentsize"]
+    compressed = static + packed
+    for offset, value in ((8, 0x800), (24, len(static)), (32, len(packed))):
+        compressed = poke(compressed, header + offset, "<Q", value)
+    plain, image = load_elf(static, Memory(SIZE)), load_elf(compressed, Memory(SIZE))
+    assert image.lines.line(image.entry) == plain.lines.line(plain.entry) is not None
+    damaged = poke(compressed, len(static) + 40, "<Q", 0)
+    image = load_elf(damaged, Memory(SIZE))
+    assert image.lines.line(1) is None
+
+
+def test_two_segments_in_one_page_share_its_permissions(static: bytes):
+    text = program_header(static, 1) + 56
+    data = text + 56
+    end = sum(struct.unpack_from("<Q16xQ", static, text + 16))
+    memory = Memory(SIZE)
+    image = load_elf(poke(static, data + 16, "<Q", end), memory)
+    segment = image.segments[2]
+    assert memory.perm[segment.addr // PAGE] == MAPPED | R | W | X
+    assert memory.perm[segment.addr // PAGE + 1] == MAPPED | R | W
+    assert (
+        memory.read(segment.addr, segment.file_size)
+        == (static[segment.offset : segment.offset + segment.file_size])
+    )
+
+
+def test_what_is_writable_is_readable(static: bytes):
+    data = program_header(static, 1) + 2 * 56
+    image = load_elf(poke(static, data + 4, "<I", 2), Memory(SIZE))
+    assert image.segments[2].perm == R | W
+
+
+# Files that are refused
+
+
+@pytest.mark.parametrize("content", [b"", b"\x7fEL", b"#!/bin/sh\n", bytes(100)])
+def test_other_files_are_no_elf(content: bytes):
+    assert refused(content) == "not an ELF file"
+
+
+def test_a_missing_file_is_named(tmp_path: Path):
+    with pytest.raises(ElfError, match=r"cannot read .*absent\.elf: No such file"):
+        load_elf(tmp_path / "absent.elf", Memory(SIZE))
+    with pytest.raises(ElfError, match=r"cannot read .*: Is a directory"):
+        load_elf(tmp_path, Memory(SIZE))
+    with pytest.raises(ElfError, match=r"cannot read 'a.x00b'"):
+        load_elf("a\0b", Memory(SIZE))
+
+
+def test_an_error_names_the_file(tmp_path: Path):
+    path = tmp_path / "notes.txt"
+    path.write_text("no program")
+    with pytest.raises(ElfError) as error:
+        load_elf(path, Memory(SIZE))
+    assert str(error.value) == f"{path}: not an ELF file"
+
+
+def test_other_classes_and_machines_are_refused(folder: Path, static: bytes):
+    narrow = compile_elf(folder, "rv32.elf", target="riscv32")
+    other = compile_elf(folder, "arm.elf", target="aarch64")
+    assert refused(narrow) == "a 32-bit ELF file, rvsim runs RV64"
+    assert refused(other) == "for machine 183, not for RISC-V (243)"
+    assert refused(poke(static, 4, "B", 3)) == "bad ELF class"
+    assert refused(poke(static, 5, "B", 2)) == "a big-endian ELF file"
+    assert refused(poke(static, 5, "B", 0)) == "bad ELF data encoding"
+
+
+def test_objects_and_cores_are_refused(folder: Path, static: bytes):
+    assert refused(compile_elf(folder, "prog.o", "-c")) == "a relocatable object: link it first"
+    assert refused(poke(static, 16, "<H", 4)) == "a core dump"
+    assert refused(poke(static, 16, "<H", 77)) == "of unknown ELF type 77"
+
+
+def test_dynamic_executables_name_their_loader(static: bytes):
+    header = program_header(static, 0x6474E551)
+    path = b"/lib/ld-linux-riscv64-lp64d.so.1\0"
+    dynamic = poke(static + path, header, "<I", 3)
+    dynamic = poke(dynamic, header + 8, "<Q", len(static))
+    dynamic = poke(dynamic, header + 32, "<Q", len(path))
+    assert refused(dynamic) == (
+        "needs the dynamic loader /lib/ld-linux-riscv64-lp64d.so.1,"
+        " and dynamic executables are not supported yet: link it with -static"
+    )
+
+
+def test_truncated_files_are_refused(static: bytes):
+    assert refused(static[:50]) == "truncated: 50 bytes are less than an ELF header"
+    assert refused(static[:100]).startswith("truncated: program headers end at byte ")
+    assert refused(static[:600]).startswith("truncated: its segment at 0x1")
+    assert refused(static[:600]).endswith("the file at 600")
+
+
+def test_impossible_program_headers_are_refused(static: bytes):
+    first = program_header(static, 1)
+    assert refused(poke(static, 56, "<H", 0)) == "no loadable segment"
+    assert refused(poke(static, 54, "<H", 32)) == "its program headers have 32 bytes each, not 56"
+    assert refused(poke(static, first + 40, "<Q", 1)).endswith("bytes in the file than memory")
+    assert refused(poke(static, first + 40, "<Q", 1 << 20)).endswith("overlap")
+
+
+def test_segments_and_entry_must_be_in_memory(static: bytes):
+    last = program_header(static, 1) + 2 * 56
+    for addr in (SIZE - PAGE, 1 << 40, (1 << 64) - 1):
+        text = refused(poke(static, last + 16, "<Q", addr))
+        assert text.endswith("is outside the guest's memory of 0x2000000 bytes")
+    assert refused(poke(static, 24, "<Q", 8)) == (
+        "its entry point 0x8 is not in an executable segment"
+    )
+
+
+def test_memory_in_use_is_not_overwritten(static: bytes):
+    memory = Memory(SIZE)
+    image = load_elf(static, memory)
+    with pytest.raises(ElfError, match="where memory is already in use"):
+        load_elf(static, memory)
+    assert memory.read(image.entry, 4) != bytes(4)
+
+
+# Damage
+
+
+def use(image: Image) -> None:
+    for addr in (image.entry, image.entry + 6, image.data_end - 1, 0, (1 << 64) - 1):
+        image.symbols.lookup(addr)
+        image.lines.line(addr)
+
+
+FLIPS = st.lists(
+    st.tuples(st.integers(0, 1 << 16), st.sampled_from([0, 1, 0x7F, 0x80, 0xFF])), max_size=8
+)
+
+
+@pytest.mark.parametrize("part", ["headers", "sections", "anywhere"])
+@settings(deadline=2000, suppress_health_check=[HealthCheck.too_slow])
+@given(flips=FLIPS, cut=st.one_of(st.none(), st.integers(0, 1 << 14)))
+def test_a_damaged_file_loads_or_is_refused(part: str, dwarf5: bytes, flips, cut: int | None):
+    start, length = {
+        "headers": (0, 64 + 8 * 56),
+        "sections": (struct.unpack_from("<Q", dwarf5, 40)[0], 24 * 64),
+        "anywhere": (0, len(dwarf5)),
+    }[part]
+    damaged = bytearray(dwarf5)
+    for position, value in flips:
+        damaged[min(start + position % length, len(dwarf5) - 1)] = value
+    memory = Memory(SIZE)
+    try:
+        image = load_elf(bytes(damaged[:cut]), memory)
+    except ElfError:
+        assert not memory.perm.any()
+    else:
+        use(image)
+
+
+@settings(deadline=2000)
+@given(data=st.data())
+def test_damaged_line_programs_only_lose_lines(data, dwarf5: bytes):
+    elf = ELFFile(io.BytesIO(dwarf5))
+    name = data.draw(st.sampled_from([".debug_line", ".debug_line_str"]))
+    section = elf.get_section_by_name(name)
+    damaged = bytearray(dwarf5)
+    for position, value in data.draw(FLIPS):
+        damaged[section["sh_offset"] + position % section["sh_size"]] = value
+    use(load_elf(bytes(damaged), Memory(SIZE)))
+
+
+@given(st.binary(max_size=80))
+def test_no_bytes_in_a_line_table_are_an_error(content: bytes):
+    for header in (b"", struct.pack("<IH", len(content) + 2, 4), b"\xff" * 4):
+        Lines(lambda name, table=header + content: table).line(5)
+
+
+def test_a_huge_table_of_empty_entries_is_damage():
+    """DWARF 5 lets a crafted header claim any number of entries that take no bytes."""
+    fields = bytes([8, 0, 99, 0, 0, 0, 1, 1, 1, 0xFB, 14, 1, 0]) + b"\xff" * 9 + b"\1" + bytes(90)
+    unit = struct.pack("<IH", 2 + len(fields), 5) + fields
+    assert Lines(lambda name: unit).line(0) is None
+
+
+def test_symbols_rank_functions_and_end_where_they_end():
+    symbols = Symbols(
+        [
+            Symbol("label", 0x10, 0x100, NOTYPE, sized=False),
+            Symbol("function", 0x10, 0x20, FUNC),
+            Symbol("$xrv64i", 0x14, 0x100, NOTYPE, sized=False),
+            Symbol(".L0", 0x18, 0x100, NOTYPE, sized=False),
+            Symbol("after", 0x30, 0x40, NOTYPE, sized=False),
+            Symbol("number", 0x12, 0x12, NOTYPE, sized=False),
+        ]
+    )
+    assert symbols.lookup(0x1F) == ("function", 15)
+    assert symbols.lookup(0x20) is None
+    assert symbols.lookup(0x3F) == ("after", 15)
+    assert symbols.lookup(0x40) is None
+    assert symbols.address("label") == 0x10
+    assert symbols.address("number") == 0x12
+    assert symbols.address("$xrv64i") is None
+    assert len(symbols) == 4
+
+
+def test_importing_the_loader_does_not_import_pyelftools():
+    code = "import sys, rvsim.elf; assert not any(m.startswith('elftools') for m in sys.modules)"
+    subprocess.run([sys.executable, "-c", code], check=True)
