@@ -1,0 +1,155 @@
+"""Pieces of LLVM IR that the rules share: types, splats, intrinsics, loops, spilled lanes.
+
+Nothing here knows of instructions.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any, Final
+
+from llvmlite import ir
+
+from rvsim.ir.types import Type
+
+I1: Final = ir.IntType(1)
+I8: Final = ir.IntType(8)
+I32: Final = ir.IntType(32)
+I64: Final = ir.IntType(64)
+PTR: Final = ir.PointerType()
+
+
+def llvm_type(type_: Type) -> Any:
+    """``iW`` for bits, ``<n x iW>`` for lanes."""
+    element = ir.IntType(type_.width)
+    return element if type_.lanes is None else ir.VectorType(element, type_.lanes)
+
+
+def vector(n: int, width: int) -> Any:
+    return ir.VectorType(ir.IntType(width), n)
+
+
+def lane_count(value: Any) -> int:
+    return int(value.type.count)
+
+
+def element_type(value: Any) -> Any:
+    return value.type.element if isinstance(value.type, ir.VectorType) else value.type
+
+
+def filled(type_: Any, value: int) -> Any:
+    """A constant of an LLVM type with `value` in every lane.
+
+    >>> filled(vector(2, 8), 3).get_reference()
+    '<i8 3, i8 3>'
+    """
+    if not isinstance(type_, ir.VectorType):
+        return ir.Constant(type_, value)
+    return ir.Constant(type_, [value] * type_.count if value else None)
+
+
+def splat(b: Any, scalar: Any, n: int) -> Any:
+    """`scalar` in `n` lanes."""
+    type_ = ir.VectorType(scalar.type, n)
+    first = b.insert_element(filled(type_, 0), scalar, I32(0))
+    return b.shuffle_vector(first, filled(type_, 0), filled(ir.VectorType(I32, n), 0))
+
+
+def pick(b: Any, value: Any, indices: Sequence[int]) -> Any:
+    """Lanes at static indices."""
+    table = ir.Constant(ir.VectorType(I32, len(indices)), list(indices))
+    return b.shuffle_vector(value, filled(value.type, 0), table)
+
+
+def concat(b: Any, parts: Sequence[Any]) -> Any:
+    """Lanes one after the other, joined pairwise: a shuffle takes two vectors of one length."""
+    if len(parts) == 1:
+        return parts[0]
+    half = len(parts) // 2
+    low, high = concat(b, parts[:half]), concat(b, parts[half:])
+    n, m = lane_count(low), lane_count(high)
+    size = max(n, m)
+    low, high = (pick(b, v, [*range(k), *[0] * (size - k)]) if k < size else v
+                 for v, k in ((low, n), (high, m)))  # fmt: skip
+    table = [*range(n), *range(size, size + m)]
+    return b.shuffle_vector(low, high, ir.Constant(ir.VectorType(I32, n + m), table))
+
+
+def intrinsic(b: Any, name: str, args: Sequence[Any], result: Any = None) -> Any:
+    """Call ``llvm.<name>``, overloaded on the type of the first argument."""
+    type_ = args[0].type
+    element = f"i{element_type(args[0]).width}"
+    suffix = f"v{type_.count}{element}" if isinstance(type_, ir.VectorType) else element
+    full = f"llvm.{name}.{suffix}"
+    function = b.module.globals.get(full)
+    if function is None:
+        signature = ir.FunctionType(result or type_, [a.type for a in args])
+        function = ir.Function(b.module, signature, full)
+    return b.call(function, list(args))
+
+
+def mask_word(b: Any, mask: Any) -> Any:
+    """A mask as one integer, lane 0 the lowest bit."""
+    return b.bitcast(mask, ir.IntType(lane_count(mask)))
+
+
+def resized(b: Any, value: Any, width: int) -> Any:
+    """An integer zero-extended or truncated to `width` bits."""
+    type_, have = ir.IntType(width), value.type.width
+    return value if have == width else (b.zext if have < width else b.trunc)(value, type_)
+
+
+def at(b: Any, base: Any, offset: Any, type_: Any = I8) -> Any:
+    """Address of element `offset` of the array of `type_` at `base`."""
+    return b.gep(base, [I64(offset) if isinstance(offset, int) else offset], source_etype=type_)
+
+
+class Frame:
+    """Stack slots of the function that is being built; they are all made on entry."""
+
+    def __init__(self, entry: Any) -> None:
+        self.entry = entry
+
+    def array(self, n: int, width: int) -> Any:
+        slot = self.entry.alloca(ir.ArrayType(ir.IntType(width), n))
+        slot.type = PTR  # llvmlite still gives an alloca a typed pointer, which LLVM 22 rejects
+        return slot
+
+    def spill(self, b: Any, value: Any) -> Any:
+        """Lanes as an array in memory, which a running index can reach; a mask as bytes."""
+        n = lane_count(value)
+        if element_type(value).width == 1:
+            value = b.zext(value, vector(n, 8))
+        slot = self.array(n, element_type(value).width)
+        b.store(value, slot, align=1)
+        return slot
+
+
+def loop(b: Any, n: int, carried: Sequence[Any], body: Callable[..., Sequence[Any]]) -> list[Any]:
+    """Run ``body(index, *carried)`` for each index below `n` (at least one), carrying values."""
+    return loop_until(b, n, carried, lambda *args: (body(*args), None))
+
+
+def loop_until(
+    b: Any,
+    n: int,
+    carried: Sequence[Any],
+    body: Callable[..., tuple[Sequence[Any], Any]],
+) -> list[Any]:
+    """As `loop`; the body also returns a bit that ends the loop after this round, or None."""
+    before = b.block
+    top, done = b.append_basic_block("loop"), b.append_basic_block("done")
+    b.branch(top)
+    b.position_at_end(top)
+    index, phis = b.phi(I64), [b.phi(v.type) for v in carried]
+    results, leave = body(index, *phis)
+    following = b.add(index, I64(1))
+    index.add_incoming(I64(0), before)
+    index.add_incoming(following, b.block)
+    for phi, first, later in zip(phis, carried, results, strict=True):
+        phi.add_incoming(first, before)
+        phi.add_incoming(later, b.block)
+    last = b.icmp_unsigned("==", following, I64(n))
+    b.cbranch(last if leave is None else b.or_(last, leave), done, top)
+    b.position_at_end(done)
+    return list(results)

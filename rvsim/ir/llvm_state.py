@@ -1,0 +1,83 @@
+"""Where compiled code finds the state of the hart: an interface, and the one-buffer form of it.
+
+The rules of `rvsim.ir.llvm_backend` know no place of a register.  `BufferState` loads and stores
+the buffer of `rvsim.state` each time; a compiler of regions keeps registers in SSA values instead.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any
+
+from rvsim.ir.llvm_build import I64, at
+from rvsim.state import SLOT, V_OFFSET, X_BASE
+
+
+class StateAccess(ABC):
+    """Reads and writes of named state while a function is built; `b` is its builder."""
+
+    @abstractmethod
+    def read(self, b: Any, name: str) -> Any:
+        """The 64-bit word of a named scalar."""
+
+    @abstractmethod
+    def write(self, b: Any, name: str, value: Any) -> None: ...
+
+    @abstractmethod
+    def read_x(self, b: Any, register: int) -> Any:
+        """An x register other than x0."""
+
+    @abstractmethod
+    def write_x(self, b: Any, register: int, value: Any) -> None: ...
+
+    @abstractmethod
+    def read_v(self, b: Any, register: int, byte_offset: int, type_: Any) -> Any:
+        """A value of LLVM type `type_` from that byte of the register on."""
+
+    @abstractmethod
+    def write_v(self, b: Any, register: int, byte_offset: int, value: Any) -> None: ...
+
+    @abstractmethod
+    def trap(self, b: Any, cause: int, tval: Any, why: str) -> None:
+        """Leave with a trap: ends the block that `b` is in."""
+
+
+class BufferState(StateAccess):
+    """State in the buffer at `base`; a trap is left in its words and the function returns 1."""
+
+    def __init__(self, base: Any, vlen: int, whys: list[str]) -> None:
+        self.base = base
+        self.vlenb = vlen // 8
+        self.whys = whys
+
+    def _word(self, b: Any, index: int) -> Any:
+        return at(b, self.base, 8 * index)
+
+    def _v(self, b: Any, register: int, byte_offset: int) -> Any:
+        return at(b, self.base, V_OFFSET + register * self.vlenb + byte_offset)
+
+    def read(self, b: Any, name: str) -> Any:
+        return b.load(self._word(b, SLOT[name]), typ=I64)
+
+    def write(self, b: Any, name: str, value: Any) -> None:
+        b.store(value, self._word(b, SLOT[name]))
+
+    def read_x(self, b: Any, register: int) -> Any:
+        return b.load(self._word(b, X_BASE + register), typ=I64)
+
+    def write_x(self, b: Any, register: int, value: Any) -> None:
+        b.store(value, self._word(b, X_BASE + register))
+
+    def read_v(self, b: Any, register: int, byte_offset: int, type_: Any) -> Any:
+        return b.load(self._v(b, register, byte_offset), typ=type_, align=1)
+
+    def write_v(self, b: Any, register: int, byte_offset: int, value: Any) -> None:
+        b.store(value, self._v(b, register, byte_offset), align=1)
+
+    def trap(self, b: Any, cause: int, tval: Any, why: str) -> None:
+        if why not in self.whys:
+            self.whys.append(why)
+        self.write(b, "trap_cause_plus_1", I64(cause + 1))
+        self.write(b, "trap_tval", tval)
+        self.write(b, "trap_why", I64(self.whys.index(why)))
+        b.ret(I64(1))
