@@ -56,7 +56,7 @@ class Insn:
     """One instruction: name, encoding, assembly operands, class, and its body.
 
     * `syntax`: operands as assembly writes them, ``rd, imm(rs1)``; `vm` is an optional ``, v0.t``.
-    * `extensions`: any one of them in a profile makes it legal.
+    * `extensions`: any one of them in a profile makes it legal, if those it `requires` are there.
     * `semantics`: runs the body under a trace.
     * `statics`: fields whose value a trace is specialised on; `zeros`: fields of which only
       "is it x0" matters (``rd`` always).
@@ -74,6 +74,7 @@ class Insn:
     spec: str
     semantics: Callable[[Context], None]
     doc: str = ""
+    requires: tuple[str, ...] = ()
     statics: tuple[str, ...] = ()
     zeros: tuple[str, ...] = ()
     alias: tuple[tuple[str, Alias], ...] = ()
@@ -89,6 +90,15 @@ class Insn:
     def length(self) -> int:
         """Bytes."""
         return self.encoding.length
+
+    def is_in(self, config: Config) -> bool:
+        """Whether the profile has the instruction."""
+        return config.has(self.extensions) and config.extensions.issuperset(self.requires)
+
+    def mnemonic(self, fields: Mapping[str, int]) -> str:
+        """The name as assembly writes it: atomics carry their ordering as a suffix (A 1)."""
+        suffix = "aq" * fields.get("aq", 0) + "rl" * fields.get("rl", 0)
+        return f"{self.name}.{suffix}" if suffix else self.name
 
     def source(self, operand: str) -> Alias:
         """The field, or the constant, that an operand of the body stands for."""
@@ -186,7 +196,15 @@ def insn(
 
 
 def compressed(
-    text: str, pattern: str, expands: str, *, ext: str, spec: str, unless: str = "", **alias: Alias
+    text: str,
+    pattern: str,
+    expands: str,
+    *,
+    ext: str,
+    spec: str,
+    unless: str = "",
+    requires: str = "",
+    **alias: Alias,
 ) -> None:
     """Define a compressed form of another instruction.
 
@@ -203,6 +221,7 @@ def compressed(
             syntax=syntax.strip(),
             extensions=names(ext),
             spec=spec,
+            requires=names(requires),
             alias=tuple(alias.items()),
             expands=expands,
         )

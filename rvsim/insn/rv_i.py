@@ -6,6 +6,7 @@ Zifencei and Zihintpause stand here too, beside the fences whose encodings they 
 from __future__ import annotations
 
 from rvsim import ir
+from rvsim.insn.causes import BREAKPOINT, ECALL_FROM_USER, FETCH_MISALIGNED
 from rvsim.insn.registry import Context, insn
 from rvsim.insn.rv_forms import (
     OP_32,
@@ -19,10 +20,6 @@ from rvsim.insn.rv_forms import (
 )
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
-
-BREAKPOINT = 3
-ECALL_FROM_USER = 8
-MISALIGNED_FETCH = 0
 
 # I 2.4.2, 4.2.2  Register-register
 for _name, _funct, _body in (
@@ -94,7 +91,7 @@ def jump(ctx: Context, target: Value) -> None:
     """Go to an even address; without compressed instructions it must be a multiple of 4."""
     if not ctx.config.has(("c", "zca")):
         with ir.when((target & 2) != 0):
-            ir.trap(MISALIGNED_FETCH, "jump to an address that is not a multiple of 4", target)
+            ir.trap(FETCH_MISALIGNED, "jump to an address that is not a multiple of 4", target)
     ir.write("pc", target)
 
 
@@ -179,7 +176,7 @@ def fence_i() -> None:
     """Makes earlier stores visible to instruction fetches: here they are at once."""
 
 
-@insn("pause", "0000 0001 0000 00000 000 00000 0001111", unit=Unit.FENCE, ext="zihintpause",
+@insn("pause", "0000 0001 0000 00000 000 00000 0001111", unit=Unit.FENCE, ext="zihintpause i",
       spec="Zihintpause")  # fmt: skip
 def pause() -> None:
     """A hint that the hart spins."""
