@@ -7,7 +7,7 @@ fields, and `Insn.mnemonic` writes them as the suffix ``.aq``, ``.rl`` or ``.aqr
 from __future__ import annotations
 
 from rvsim import ir
-from rvsim.insn.causes import LOAD_MISALIGNED, STORE_PAGE_FAULT, STORE_MISALIGNED
+from rvsim.insn.causes import LOAD_MISALIGNED, STORE_MISALIGNED, STORE_PAGE_FAULT
 from rvsim.insn.registry import insn
 from rvsim.insn.rv_forms import Body
 from rvsim.insn.units import Unit

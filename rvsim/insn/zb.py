@@ -61,7 +61,7 @@ for _name, _funct, _body in (
 
 
 # Zbb  Counts and extensions
-for _name, _funct, _opcode, _body in (
+for _name, _funct, _opcode, _function in (
     ("clz", "011000000000 001", OP_IMM, lambda rs1: ir.clz(rs1)),
     ("ctz", "011000000001 001", OP_IMM, lambda rs1: ir.ctz(rs1)),
     ("cpop", "011000000010 001", OP_IMM, lambda rs1: ir.popcount(rs1)),
@@ -71,7 +71,7 @@ for _name, _funct, _opcode, _body in (
     ("ctzw", "011000000001 001", OP_IMM_32, lambda rs1: ir.ctz(low32(rs1))),
     ("cpopw", "011000000010 001", OP_IMM_32, lambda rs1: ir.popcount(low32(rs1))),
 ):
-    unary_form(_name, _funct, _body, opcode=_opcode, ext="zbb", spec="Zbb")
+    unary_form(_name, _funct, _function, opcode=_opcode, ext="zbb", spec="Zbb")
 
 
 def or_combine(rs1: Value) -> Value:
