@@ -34,6 +34,8 @@ SCALARS: Final = (
     "trap_cause_plus_1",
     "trap_tval",
     "trap_why",
+    # a reserved use that was carried on with, for the machine to report: a `Note`, 0 for none
+    "note",
 )
 """Names of the scalar state after the x and f registers, in layout order."""
 

@@ -56,7 +56,8 @@ class FieldCode:
     def insert(self, value: int) -> int:
         """The field's bits in place; ValueError when the value does not fit."""
         raw = value - 8 if self.compact else value
-        low, high = (-(1 << self.width - 1), 1 << self.width - 1) if self.signed else (0, 1 << self.width)  # fmt: skip
+        half = 1 << self.width - 1
+        low, high = (-half, half) if self.signed else (0, 2 * half)
         covered = sum((1 << s.width) - 1 << s.at for s in self.slices)
         if not low <= raw < high or raw & ~covered & (1 << self.width) - 1:
             raise ValueError(f"{self.name} = {value} does not fit the encoding")

@@ -1,1 +1,110 @@
-"""."""
+"""vsetvli, vsetivli, vsetvl: the vector configuration (V 6)."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+
+from rvsim import ir
+from rvsim.insn.encoding import Encoding
+from rvsim.insn.registry import Context, Insn, define
+from rvsim.insn.units import Unit
+from rvsim.ir import Value
+from rvsim.vec.vtype import VILL
+
+NOTES = ("", "vsetvli x0, x0 changes VLMAX, which is reserved (V 6.2)")
+"""Texts for the state word `note`, by its value."""
+
+VLMAX_CHANGED = 1
+
+
+def _vlmax(ctx: Context, vtype: Value) -> Value:
+    """VLMAX of the low bits of a vtype: VLEN * LMUL / SEW, for legal ones."""
+    vlmul, vsew = vtype & 7, ir.shr_u(vtype, 3) & 7
+    vlenb = ir.const(ctx.config.vlenb, 64)  # VLMAX at e8, m1
+    lmul_up = ir.where(ir.lt_u(vlmul, 4), vlmul, 0)
+    lmul_down = ir.where(ir.lt_u(vlmul, 4), 0, 8 - vlmul)
+    return ir.shr_u(vlenb << lmul_up, vsew + lmul_down)
+
+
+def _legal(ctx: Context, vtype: Value) -> Value:
+    """Whether a vtype is supported: no reserved bit, SEW <= ELEN * min(LMUL, 1) (V 3.4)."""
+    vlmul, vsew = vtype & 7, ir.shr_u(vtype, 3) & 7
+    elen_log2 = ctx.config.elen.bit_length() - 1
+    lmul_down = ir.where(ir.lt_u(vlmul, 4), 0, 8 - vlmul)
+    fits = ir.lt_u(vsew + 3 + lmul_down, elen_log2 + 1)
+    return (ir.shr_u(vtype, 8) == 0) & (vlmul != 4) & fits
+
+
+def _new_vl(ctx: Context, avl: Value, vlmax: Value) -> Value:
+    """vl for an AVL (V 6.3): all that fits, or by policy half of what takes two rounds."""
+    at_most = ir.min_u(avl, vlmax)
+    if ctx.config.vl_policy == "max":
+        return at_most
+    two_rounds = ir.lt_u(vlmax, avl) & ir.lt_u(avl, vlmax << 1)
+    return ir.where(two_rounds, ir.shr_u(avl + 1, 1), at_most)
+
+
+def _configure(ctx: Context, vtype: Value, avl: Value | None) -> None:
+    """Set vtype and vl; `avl` None keeps vl (rd = rs1 = x0)."""
+    legal = _legal(ctx, vtype)
+    vlmax = _vlmax(ctx, vtype)
+    if avl is None:
+        old = ir.read("vtype")
+        unchanged = _legal(ctx, old) & (_vlmax(ctx, old) == vlmax)
+        if ctx.config.reserved == "trap":
+            legal &= unchanged
+        vl = ir.min_u(ir.read("vl"), vlmax)
+        with ir.when(~unchanged):
+            ir.write("note", VLMAX_CHANGED)
+    else:
+        vl = _new_vl(ctx, avl, vlmax)
+    ir.write("vtype", ir.where(legal, vtype, VILL))
+    vl = ir.where(legal, vl, 0)
+    ir.write("vl", vl)
+    ir.write("vstart", 0)
+    ir.write_x("rd", vl)
+
+
+def _avl(ctx: Context) -> Value | None:
+    """The AVL by rs1 and rd (V 6.2): rs1's contents, ~0 for x0, or None for "keep vl"."""
+    if not ctx.statics["rs1=0"]:
+        return ir.read_x("rs1")
+    return None if ctx.statics["rd=0"] else ir.const(-1, 64)
+
+
+def vsetvli(ctx: Context) -> None:
+    """Configure by an immediate vtype, AVL from rs1."""
+    _configure(ctx, ir.param("vtypei"), _avl(ctx))
+
+
+def vsetivli(ctx: Context) -> None:
+    """Configure by an immediate vtype and an immediate AVL of 0 to 31."""
+    _configure(ctx, ir.param("vtypei"), ir.param("uimm"))
+
+
+def vsetvl(ctx: Context) -> None:
+    """Configure by a vtype in rs2, AVL from rs1."""
+    _configure(ctx, ir.read_x("rs2"), _avl(ctx))
+
+
+def _define(text: str, pattern: str, semantics: Callable[[Context], None], zeros: str) -> None:
+    name, _, syntax = text.partition(" ")
+    define(
+        Insn(
+            name=name,
+            encoding=Encoding.parse(pattern),
+            syntax=syntax,
+            extensions=("v",),
+            unit=Unit.VSET,
+            spec="V 6",
+            semantics=semantics,
+            doc=inspect.getdoc(semantics) or "",
+            zeros=tuple(zeros.split()),
+        )
+    )
+
+
+_define("vsetvli rd, rs1, vtypei", "0 vtypei[10:0] rs1 111 rd 1010111", vsetvli, "rd rs1")
+_define("vsetivli rd, uimm, vtypei", "11 vtypei[9:0] uimm[4:0] 111 rd 1010111", vsetivli, "rd")
+_define("vsetvl rd, rs1, rs2", "1000000 rs2 rs1 111 rd 1010111", vsetvl, "rd rs1")

@@ -27,7 +27,11 @@ Rule = Callable[["_Emitter", Value], str]
 
 
 def compile_python(
-    program: Program, name: str = "insn", *, zero: frozenset[str] = frozenset(), events: bool = False
+    program: Program,
+    name: str = "insn",
+    *,
+    zero: frozenset[str] = frozenset(),
+    events: bool = False,
 ) -> str:
     """Source of a function `name` of the program's operand fields.
 

@@ -269,18 +269,21 @@ def _is_write(stmt: Statement) -> bool:
 
 def _reads_before_writes(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     """Insert a `Let`, ahead of the first write, for all that later statements take from state."""
+    body = tuple(If(s.cond, _reads_before_writes(s.body)) if isinstance(s, If) else s for s in body)
     first = next((i for i, s in enumerate(body) if _is_write(s)), len(body))
     tail = body[first:]
-    if sum(1 for _ in _walk(tail)) < 2:
+    if not tail:
         return body
+    # Operands of the tail itself, unless they wait for a memory read inside it; then whatever
+    # state the statements behind its first one read, at any depth.
     late = {id(s.value) for s in tail if isinstance(s, Let)}
     needed: dict[int, Value] = {}
-    for stmt in tail:
+    for stmt in tail[1:] if isinstance(tail[0], If) or len(tail) == 1 else tail:
         for value in () if isinstance(stmt, Let) else operands(stmt):
             if not _depends_on(value, late):
                 needed.setdefault(id(value), value)
     seen: set[int] = set()
-    for stmt in _walk(tail):
+    for stmt in _walk(tail[1:]):
         for value in operands(stmt):
             for node in _postorder(value, seen):
                 if node.prim in _READS:
@@ -306,9 +309,9 @@ def _simplify(prim: str, args: tuple[Value, ...]) -> Value | None:
             return a
         case "and", c, _ if c == ones:
             return b
-        case ("and" | "mul"), 0, _:
+        case (("and" | "mul"), 0, _):
             return a
-        case ("and" | "mul"), _, 0:
+        case (("and" | "mul"), _, 0):
             return b
         case "mul", _, 1:
             return a
@@ -348,7 +351,8 @@ def when(cond: Value) -> Iterator[None]:
     trace._blocks.append([])
     yield
     body = tuple(trace._blocks.pop())
-    trace.emit(If(cond, body))
+    if body:
+        trace.emit(If(cond, body))
 
 
 # -- state and memory, as bodies see them
@@ -420,5 +424,3 @@ def store_lanes(addr: Value, value: Value, active: Value) -> Value:
 def trap(cause: int, why: str, tval: Value | int = 0) -> None:
     trace = current()
     trace.emit(Trap(cause, trace.lift(tval, WORD), why))
-
-

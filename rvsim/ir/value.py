@@ -99,7 +99,9 @@ class Value:
         raise TypeError("'%' is ambiguous on bits: use rem_u(a, b) or rem_s(a, b)")
 
     def __bool__(self) -> NoReturn:
-        raise TypeError("a traced value has no truth: use where(condition, a, b) or when(condition)")
+        raise TypeError(
+            "a traced value has no truth: use where(condition, a, b) or when(condition)"
+        )
 
 
 def is_elementwise(prim: str) -> bool:

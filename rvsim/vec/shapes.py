@@ -47,7 +47,9 @@ class Shape:
     @property
     def whole(self) -> bool:
         """Every body lane lies in [vstart, vl)."""
-        return self.known == "full" and self.evl is None
+        if self.evl is None:
+            return self.known == "full"
+        return self.known != "vstart" and self.evl.const == self.n
 
     def body(self) -> Value:
         """Elements in [vstart, vl), as a mask."""
@@ -72,7 +74,7 @@ class Shape:
 
     def has_body(self) -> Value:
         """Whether vstart < vl: where not, no element of any kind is written (V 5.4)."""
-        if self.known == "full":
+        if self.known == "full" or self.whole:
             return ir.const(1, 1)
         start = ir.read("vstart") if self.known == "vstart" else ir.const(0, 64)
         return ir.lt_u(start, self.vl())
@@ -86,34 +88,42 @@ class Shape:
         active: Value | None = None,
         *,
         reg_offset: int = 0,
-        tail_from: Value | None = None,
+        keep: Value | None = None,
+        tail: bool = True,
     ) -> None:
-        """Write active elements to a register group; others as policy says.
+        """Write active elements to a register group, the others as policy says.
 
-        `active` overrides the active set (faults, slides), `tail_from` the first tail element.
+        `active` overrides the active set, and body elements in `keep` are left alone whatever the
+        policy (slides); without `tail` the tail is left alone (traps).
         """
         n, width = self.n, result.type.width
         old = ir.read_v(field, n, width, reg_offset)
         merged = ir.where(self.active() if active is None else active, result, old)
         vtype = self.vtype
         if self.config.agnostic != "undisturbed" and vtype is not None:
-            merged = self._apply_policy(field, reg_offset, merged, vtype, tail_from)
-            if vtype.vta:
+            tail &= vtype.vta
+            merged = self._apply_policy(field, reg_offset, merged, vtype.vma, tail, keep)
+            if tail:
                 self._fill_past_group(field, reg_offset, n * width // 8)
         ir.write_v(field, merged, reg_offset)
 
     def _apply_policy(
-        self, field: Field, reg_offset: int, merged: Value, vtype: VType, tail_from: Value | None
+        self,
+        field: Field,
+        reg_offset: int,
+        merged: Value,
+        vma: bool,
+        tail: bool,
+        keep: Value | None,
     ) -> Value:
         n, width = self.n, merged.type.width
         fill = self.fill(field, reg_offset, 0, n, width)
-        if vtype.vma and self.masked:
+        if vma and self.masked:
             inactive = self.body() & ~self.enabled()
-            merged = ir.where(inactive, fill, merged)
-        if vtype.vta and not (self.whole and tail_from is None):
-            limit = self.vl() if tail_from is None else tail_from
-            tail = ~ir.lt_u(ir.iota(n, LANE_BITS), self._lane_limit(limit))
-            merged = ir.where(tail & ir.splat(self.has_body(), n), fill, merged)
+            merged = ir.where(inactive if keep is None else inactive & ~keep, fill, merged)
+        if tail and not self.whole:
+            behind = ~ir.lt_u(ir.iota(n, LANE_BITS), self._lane_limit(self.vl()))
+            merged = ir.where(behind & ir.splat(self.has_body(), n), fill, merged)
         return merged
 
     def _fill_past_group(self, field: Field, reg_offset: int, used_bytes: int) -> None:

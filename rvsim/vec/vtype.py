@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cache
 from typing import Final
 
 from rvsim.errors import RvsimError
@@ -39,8 +39,8 @@ class VType:
         return vlen << shift if shift >= 0 else vlen >> -shift
 
     def supported(self, elen: int) -> bool:
-        """Whether an implementation has to have it: SEW ≤ ELEN * min(LMUL, 1) (V 3.4.2)."""
-        return self.sew <= (elen << self.lmul_log2 if self.lmul_log2 >= 0 else elen >> -self.lmul_log2) and self.sew <= elen  # fmt: skip
+        """Whether an implementation has to have it: SEW <= ELEN * min(LMUL, 1) (V 3.4.2)."""
+        return self.sew <= elen >> max(0, -self.lmul_log2)
 
     def encode(self) -> int:
         return (
@@ -55,7 +55,7 @@ class VType:
         return f"e{self.sew},{lmul_text(self.lmul_log2)},{tail},{inactive}"
 
     @staticmethod
-    @lru_cache(maxsize=None)
+    @cache
     def decode(bits: int, elen: int = 64) -> VType | None:
         """The vtype of these bits, or None where vset* has to set vill."""
         vlmul, vsew = bits & 7, bits >> 3 & 7

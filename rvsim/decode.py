@@ -1,0 +1,80 @@
+"""From bytes to a bound instruction: fetch, look up, and the rules an encoding has to keep."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+
+from rvsim.config import Config
+from rvsim.insn.isa import Isa, isa
+from rvsim.insn.registry import Insn
+from rvsim.mem import Memory
+from rvsim.vec.rules import Violation, violations
+from rvsim.vec.vtype import VType
+
+_ANY_VTYPE = VType(3, 0)  # whole-register operands depend on no vtype
+
+
+@dataclass(frozen=True, slots=True)
+class Decoded:
+    """An instruction at a place: its definition and operand fields, or None for no instruction."""
+
+    pc: int
+    word: int
+    length: int
+    insn: Insn | None
+    fields: Mapping[str, int]
+
+
+def fetch(memory: Memory, pc: int) -> tuple[int, int]:
+    """(word, length in bytes) at `pc`; `GuestFault` where code may not be executed.
+
+    Encodings longer than 32 bits do not exist here: their first 16 bits are the word.
+    """
+    low = memory.fetch2(pc)
+    if low & 3 != 3 or low & 0b11100 == 0b11100:
+        return low, 2
+    return low | memory.fetch2(pc + 2) << 16, 4
+
+
+def decode(word: int, length: int, pc: int = 0, table: Isa | None = None) -> Decoded:
+    """The instruction of a word.
+
+    >>> d = decode(0x00C58533, 4)
+    >>> d.insn.name, dict(d.fields)
+    ('add', {'rs2': 12, 'rs1': 11, 'rd': 10})
+    """
+    found = (table or isa()).find(word)
+    if found is not None and found.length != length:
+        found = None
+    return Decoded(pc, word, length, found, found.encoding.decode(word) if found else {})
+
+
+def problems(
+    insn: Insn, fields: Mapping[str, int], vtype: VType | None, config: Config
+) -> list[Violation]:
+    """Every rule that keeps the instruction from executing under this vtype and profile.
+
+    An empty list means legal.  Violations that are all `allowable` execute with
+    ``reserved = "allow"``.
+    """
+    if insn.unsupported is not None:
+        return [Violation(insn.unsupported, insn.spec)]
+    if not config.has(insn.extensions):
+        names = " or ".join(name.capitalize() for name in insn.extensions)
+        return [
+            Violation(f"{insn.name} needs {names}, which this profile does not have", insn.spec)
+        ]
+    if insn.vector and vtype is None:
+        return [Violation("vtype is vill: no vset* has set a supported vtype", "V 3.4.4")]
+    if not insn.vregs:
+        return []
+    return violations(insn.vregs, insn.rules, fields, vtype or _ANY_VTYPE, config)
+
+
+def refusal(found: list[Violation], config: Config) -> Violation | None:
+    """The violation that makes the instruction trap, if any does."""
+    for violation in found:
+        if config.reserved == "trap" or not violation.allowable:
+            return violation
+    return None

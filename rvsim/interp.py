@@ -1,0 +1,374 @@
+"""The reference engine: generated Python, a basic block at a time.
+
+An instruction is bound once for each pc and vector mode to a Python call.  A block is the calls
+up to the next instruction that may change the pc or the mode; straight-line code costs one call
+an instruction and nothing else.
+"""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections import deque
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
+
+import numpy as np
+
+from rvsim.config import Config
+from rvsim.decode import Decoded, decode, fetch, problems, refusal
+from rvsim.insn.isa import isa
+from rvsim.insn.registry import Context, Insn
+from rvsim.insn.units import Unit
+from rvsim.insn.v_config import NOTES
+from rvsim.ir import Program
+from rvsim.ir.numpy_backend import compile_python
+from rvsim.ir.numpy_runtime import NAMESPACE, GuestTrap
+from rvsim.lanes import LaneAccess
+from rvsim.mem import GuestFault, Memory
+from rvsim.state import SLOT, State
+from rvsim.vec.vtype import VType
+
+FETCH_FAULT: Final = 12
+ILLEGAL: Final = 2
+_FAULT_CAUSE: Final = {"fetch": 12, "load": 13, "store": 15}
+_M64: Final = (1 << 64) - 1
+_PC, _INSTRET, _CYCLE = SLOT["pc"], SLOT["instret"], SLOT["cycle"]
+_VL, _VTYPE, _VSTART, _NOTE = SLOT["vl"], SLOT["vtype"], SLOT["vstart"], SLOT["note"]
+_BLOCK_LIMIT: Final = 64
+_RECENT_BLOCKS: Final = 16
+_BLOCKS_BETWEEN_CLOCK_READS: Final = 256
+_CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
+_ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
+_COUNTERS: Final = frozenset({"instret", "cycle", "time"})
+
+Call = Callable[[], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Trap:
+    """A guest trap as data: mcause code, address of the instruction, mtval, and the rule."""
+
+    cause: int
+    pc: int
+    tval: int
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Mode:
+    """What blocks are specialised on: the vtype, and what is known of vl and vstart."""
+
+    vtype: VType | None
+    elements: str
+
+    @staticmethod
+    def of(state: State) -> Mode:
+        vtype = VType.decode(state["vtype"])
+        if state["vstart"]:
+            return Mode(vtype, "vstart")
+        full = vtype is not None and state["vl"] == vtype.vlmax(state.vlen)
+        return Mode(vtype, "full" if full else "vl")
+
+
+@dataclass(slots=True)
+class Block:
+    """Consecutive instructions and how often they ran.
+
+    `runs` counts whole executions, `vl_sum` adds vl at each, `stops` counts executions that a trap
+    ended after so many instructions; a block that `reads_counters` is one instruction.
+    """
+
+    mode: Mode
+    decoded: list[Decoded]
+    calls: list[Call]
+    end: int
+    reads_counters: bool
+    changes_mode: bool
+    runs: int = 0
+    vl_sum: int = 0
+    stops: dict[int, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """A generated function, its parameters, and what a block has to know of the program."""
+
+    function: Callable[..., None]
+    params: tuple[str, ...]
+    ends_block: bool
+    reads_counters: bool
+
+
+@dataclass(slots=True)
+class _ModeCode:
+    mode: Mode
+    blocks: dict[int, Block] = field(default_factory=dict)
+    singles: dict[int, Block] = field(default_factory=dict)
+
+
+def namespace(state: State, memory: Memory) -> dict[str, Any]:
+    """Globals for generated code: one machine's state and memory, and the runtime."""
+    lanes = LaneAccess(memory)
+    names: dict[str, Any] = {
+        **NAMESPACE,
+        "s": state.words,
+        "load_run": lanes.load_run,
+        "load_at": lanes.load_at,
+        "store_run": lanes.store_run,
+        "store_at": lanes.store_at,
+    }
+    for width in (8, 16, 32, 64):
+        names[f"v{width}"] = state.vfile.view(f"u{width // 8}")
+        names[f"vl{width}"] = state.vlen // width
+        names[f"load{width // 8}"] = getattr(memory, f"load{width // 8}")
+        names[f"store{width // 8}"] = getattr(memory, f"store{width // 8}")
+    return names
+
+
+@functools.lru_cache(maxsize=8192)
+def _program(
+    insn: Insn, statics: tuple[tuple[str, int], ...], config: Config, mode: Mode
+) -> Program:
+    return insn.trace(Context(insn, config, dict(statics), mode.vtype, mode.elements))
+
+
+@functools.lru_cache(maxsize=8192)
+def _code(
+    insn: Insn, statics: tuple[tuple[str, int], ...], config: Config, mode: Mode, events: bool
+) -> Any:
+    zero = frozenset(n.removesuffix("=0") for n, v in statics if n.endswith("=0") and v)
+    program = _program(insn, statics, config, mode)
+    source = compile_python(program, zero=zero, events=events)
+    return compile(source, f"<{insn.name}>", "exec")
+
+
+def static_fields(insn: Insn, fields: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
+    """The fields, and the x0-ness of registers, that a trace of the instruction depends on."""
+    statics = [(name, fields[name]) for name in insn.statics]
+    for operand in {"rd", *insn.zeros}:
+        source = insn.source(operand)
+        if isinstance(source, int):
+            statics.append((f"{operand}=0", int(source == 0)))
+        elif source in fields:
+            statics.append((f"{operand}=0", int(fields[source] == 0)))
+    return tuple(sorted(statics))
+
+
+class Interpreter:
+    """Runs one hart's code on its state and memory.
+
+    `note` receives one line for each place with a reserved use that is carried on with.
+    `names` may replace entries of `namespace`, which is how counters and events listen.  With
+    `retired` blocks are one instruction, register writes are logged (`compile_python`), and it is
+    called after each.
+    """
+
+    def __init__(
+        self,
+        config: Config,
+        state: State,
+        memory: Memory,
+        *,
+        note: Callable[[int, str], None] = lambda pc, text: None,
+        names: Mapping[str, Any] | None = None,
+        retired: Callable[[Decoded], None] | None = None,
+    ) -> None:
+        self.config = config
+        self.state = state
+        self.memory = memory
+        self.note = note
+        self.retired = retired
+        self.isa = isa()
+        self._names = {**namespace(state, memory), **(names or {})}
+        self._functions: dict[tuple[Any, ...], Compiled] = {}
+        self._modes: dict[tuple[int, str], _ModeCode] = {}
+        self._decoded: dict[int, Decoded] = {}
+        self._flushed: list[Block] = []
+        self._recent: deque[Block] = deque(maxlen=_RECENT_BLOCKS)
+
+    # -- binding
+
+    def flush(self) -> None:
+        """Forget decoded code, after `fence.i` or a change of executable memory."""
+        self._decoded.clear()
+        for code in self._modes.values():
+            self._flushed += [*code.blocks.values(), *code.singles.values()]
+            code.blocks.clear()
+            code.singles.clear()
+
+    def _bind(self, d: Decoded, mode: Mode) -> tuple[Call, bool, bool]:
+        """(call, ends the block, reads counters) of a decoded instruction."""
+        if d.insn is None:
+            return self._illegal(d, _no_instruction(d)), True, False
+        found = problems(d.insn, d.fields, mode.vtype, self.config)
+        refused = refusal(found, self.config)
+        if refused is not None:
+            return self._illegal(d, str(refused)), True, False
+        for violation in found:
+            self.note(d.pc, str(violation))
+        compiled = self.compiled(d.insn, d.fields, mode)
+        arguments = [(d.pc if p == "pc" else d.fields[p]) & _M64 for p in compiled.params]
+        call = functools.partial(compiled.function, *arguments)
+        return call, compiled.ends_block, compiled.reads_counters
+
+    def _illegal(self, d: Decoded, why: str) -> Call:
+        def refuse() -> None:
+            raise GuestTrap(ILLEGAL, d.word, why)
+
+        return refuse
+
+    def compiled(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Compiled:
+        """The generated function of an instruction, made once for its static fields and mode."""
+        statics = static_fields(insn, fields)
+        mode = mode if insn.vregs or insn.vector else _NO_MODE
+        key = (insn.name, statics, mode)
+        found = self._functions.get(key)
+        if found is None:
+            scope = self._names
+            exec(_code(insn, statics, self.config, mode, self.retired is not None), scope)
+            program = _program(insn, statics, self.config, mode)
+            ends = insn.unit in _ENDS_BLOCK or not program.writes().isdisjoint(_CHANGES_FLOW)
+            found = self._functions[key] = Compiled(
+                scope.pop("insn"),
+                program.params(),
+                ends or mode.elements == "vstart",
+                not program.reads().isdisjoint(_COUNTERS),
+            )
+        return found
+
+    def decode_at(self, pc: int) -> Decoded:
+        """The instruction at `pc`, decoded once; `GuestFault` if it cannot be fetched."""
+        found = self._decoded.get(pc)
+        if found is None:
+            word, length = fetch(self.memory, pc)
+            found = self._decoded[pc] = decode(word, length, pc, self.isa)
+        return found
+
+    def _block(self, pc: int, mode: Mode, limit: int) -> Block:
+        decoded: list[Decoded] = []
+        calls: list[Call] = []
+        ends = reads_counters = False
+        while not ends and len(calls) < limit:
+            try:
+                d = self.decode_at(pc)
+            except GuestFault:
+                if not calls:
+                    raise
+                break  # the fault belongs to the next block
+            call, ends, reads_counters = self._bind(d, mode)
+            if reads_counters and calls:
+                reads_counters = ends = False
+                break
+            decoded.append(d)
+            calls.append(call)
+            pc += d.length
+            ends = ends or reads_counters
+        return Block(mode, decoded, calls, pc & _M64, reads_counters, ends)
+
+    # -- running
+
+    def _mode_code(self) -> _ModeCode:
+        mode = Mode.of(self.state)
+        key = (self.state["vtype"], mode.elements)
+        found = self._modes.get(key)
+        if found is None:
+            found = self._modes[key] = _ModeCode(mode)
+        return found
+
+    def run(self, fuel: int, deadline: float | None = None) -> tuple[Trap | None, int]:
+        """Execute at most `fuel` instructions: (the trap that stopped it or None, fuel left).
+
+        `deadline` is a `time.monotonic` value; past it the run stops with fuel left and no trap.
+        """
+        s = self.state.words
+        code = self._mode_code()
+        recent, retired = self._recent, self.retired
+        clock = _BLOCKS_BETWEEN_CLOCK_READS
+        limit = _BLOCK_LIMIT if retired is None else 1
+        while fuel > 0:
+            pc = s[_PC]
+            block = code.blocks.get(pc)
+            if block is None:
+                try:
+                    block = code.blocks[pc] = self._block(pc, code.mode, limit)
+                except GuestFault as fault:
+                    return Trap(FETCH_FAULT, pc, fault.addr, "instruction fetch"), fuel
+            if len(block.calls) > fuel:
+                block = code.singles.get(pc)
+                if block is None:
+                    block = code.singles[pc] = self._block(pc, code.mode, 1)
+            if block.reads_counters:
+                s[_CYCLE] = s[_INSTRET]
+            s[_PC] = block.end
+            recent.append(block)
+            done = 0
+            try:
+                for done, call in enumerate(block.calls):  # noqa: B007
+                    call()
+            except (GuestTrap, GuestFault) as stop:
+                return self._stop(block, done, stop), fuel - done
+            count = len(block.calls)
+            fuel -= count
+            s[_INSTRET] += count
+            block.runs += 1
+            block.vl_sum += s[_VL]
+            if retired is not None:
+                retired(block.decoded[0])
+            if block.changes_mode:
+                if s[_NOTE]:
+                    self.note(block.decoded[-1].pc, NOTES[s[_NOTE]])
+                    s[_NOTE] = 0
+                code = self._mode_code()
+            clock -= 1
+            if not clock:
+                clock = _BLOCKS_BETWEEN_CLOCK_READS
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
+        return None, fuel
+
+    def _stop(self, block: Block, done: int, stop: GuestTrap | GuestFault) -> Trap:
+        """Make the trap precise: pc at the instruction, instret without it."""
+        s = self.state.words
+        at = block.decoded[done]
+        s[_PC] = at.pc
+        s[_INSTRET] += done
+        block.stops[done] = block.stops.get(done, 0) + 1
+        if isinstance(stop, GuestFault):
+            return Trap(_FAULT_CAUSE[stop.access], at.pc, stop.addr, f"{stop.access} page fault")
+        return Trap(stop.cause, at.pc, stop.tval, stop.why)
+
+    # -- what ran
+
+    def recent(self, count: int) -> list[Decoded]:
+        """The last instructions executed, the latest last, before the current pc."""
+        done: list[Decoded] = []
+        stop_pc = self.state["pc"]
+        for block in self._recent:
+            done += block.decoded
+        last = self._recent[-1].decoded if self._recent else []
+        unexecuted = next((len(last) - i for i, d in enumerate(last) if d.pc == stop_pc), 0)
+        return done[: len(done) - unexecuted][-count:]
+
+    def executions(self) -> Iterator[tuple[Decoded, Mode, int, int]]:
+        """(instruction, mode, executions, sum of vl over them) of everything that has run."""
+        blocks = [
+            b for c in self._modes.values() for b in (*c.blocks.values(), *c.singles.values())
+        ]
+        for block in (*self._flushed, *blocks):
+            for i, d in enumerate(block.decoded):
+                cut = sum(n for done, n in block.stops.items() if done > i)
+                total = block.runs + cut
+                if total:
+                    average = block.vl_sum / block.runs if block.runs else 0
+                    yield d, block.mode, total, round(average * total)
+
+
+_NO_MODE: Final = Mode(None, "vl")
+
+
+def _no_instruction(d: Decoded) -> str:
+    if d.length == 2 and d.word & 0x1F == 0x1F:
+        return "an encoding of more than 32 bits"
+    return f"no instruction has the encoding {d.word:#0{2 + 2 * d.length}x}"

@@ -1,0 +1,190 @@
+"""A machine: memory, one hart, a Linux process on it, and the engine that runs them."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final, Literal
+
+from rvsim.config import Reserved, VlPolicy
+from rvsim.decode import Decoded
+from rvsim.elf import Image, load_elf
+from rvsim.errors import RvsimError
+from rvsim.interp import Interpreter, Trap
+from rvsim.linux import LinuxProcess, ProcessExit, Sink, hwcap
+from rvsim.mem import Memory
+from rvsim.profiles import DEFAULT_CPU, make_config
+from rvsim.state import State
+
+ECALL_FROM_U: Final = 8
+CYCLES_PER_SECOND: Final = 1_600_000_000
+SIGNALS: Final = {2: 4, 3: 5, 4: 7, 6: 7, 12: 11, 13: 11, 15: 11}
+"""The signal that Linux raises for a trap's mcause: SIGILL, SIGTRAP, SIGBUS or SIGSEGV."""
+
+LIMIT_REACHED: Final = 124
+_NO_LIMIT: Final = 1 << 62
+
+
+@dataclass(frozen=True, slots=True)
+class RunResult:
+    """How a run ended, and the machine's state then.
+
+    `reason` is exit, trap, max_insns or timeout; `exit_code` what a shell would see (128 + signal
+    after a trap, 124 when a limit was reached).
+    """
+
+    reason: Literal["exit", "trap", "max_insns", "timeout"]
+    exit_code: int
+    trap: Trap | None
+    instret: int
+    cycle: int
+    stdout: bytes
+    stderr: bytes
+    machine: Machine
+
+    @property
+    def x(self) -> tuple[int, ...]:
+        """The 32 integer registers, unsigned."""
+        return tuple(self.machine.state.x)
+
+    @property
+    def v(self) -> tuple[bytes, ...]:
+        """The 32 vector registers as bytes."""
+        return tuple(row.tobytes() for row in self.machine.state.v)
+
+
+class Machine:
+    """One hart and its memory.
+
+    >>> from rvsim.toolchain import build_kernel
+    >>> machine = Machine(vlen=256)
+    >>> machine.load(build_kernel("gemm_tile_s8"))
+    >>> result = machine.run(max_insns=10_000_000)
+    >>> result.exit_code, result.stdout.splitlines()[-1].startswith(b"PASS")
+    (0, True)
+    """
+
+    def __init__(
+        self,
+        cpu: str = DEFAULT_CPU,
+        *,
+        isa: str | None = None,
+        vlen: int | None = None,
+        agnostic: str = "undisturbed",
+        vl_policy: VlPolicy = "max",
+        reserved: Reserved = "trap",
+        memory_size: int = 4 << 30,
+        note: Callable[[str], object] = lambda text: None,
+        names: Callable[[Machine], Mapping[str, Any]] | None = None,
+        retired: Callable[[Decoded], None] | None = None,
+    ) -> None:
+        self.config = make_config(
+            cpu, isa=isa, vlen=vlen, agnostic=agnostic, vl_policy=vl_policy, reserved=reserved
+        )
+        self.memory = Memory(memory_size)
+        self.state = State(self.config.vlen)
+        self.state["vtype"] = 1 << 63
+        self.note = note
+        self._noted: set[tuple[int, str]] = set()
+        self.interp = Interpreter(
+            self.config,
+            self.state,
+            self.memory,
+            note=self._note_place,
+            names=names(self) if names else None,
+            retired=retired,
+        )
+        self.image: Image | None = None
+        self.process: LinuxProcess | None = None
+        self._captured: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+
+    def _note_place(self, pc: int, text: str) -> None:
+        """Pass on a reserved use once for each place."""
+        if (pc, text) not in self._noted:
+            self._noted.add((pc, text))
+            self.note(f"{self.place(pc)}: {text}")
+
+    def place(self, pc: int) -> str:
+        """``0x1000a in main+0x1a (gemm.c:41)``, as far as symbols and lines know."""
+        text = f"{pc:#x}"
+        if self.image is not None:
+            symbol = self.image.symbols.lookup(pc)
+            if symbol is not None:
+                text += f" in {symbol[0]}+{symbol[1]:#x}"
+            line = self.image.lines.line(pc)
+            if line is not None:
+                text += f" ({Path(line[0]).name}:{line[1]})"
+        return text
+
+    def load(
+        self,
+        path: str | Path | bytes,
+        *,
+        argv: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        stdout: Sink | None = None,
+        stderr: Sink | None = None,
+        strace: Callable[[str], object] | None = None,
+    ) -> None:
+        """Load an executable and set up its process; without sinks, output is captured."""
+        if self.image is not None:
+            raise RvsimError("a program is loaded already", hint="make a new Machine for each run")
+        self.image = load_elf(path, self.memory)
+        self.process = LinuxProcess(
+            self.memory,
+            self.image,
+            argv=argv,
+            env=env,
+            hwcap=hwcap(self.config.extensions),
+            stdout=stdout or self._captured["stdout"].extend,
+            stderr=stderr or self._captured["stderr"].extend,
+            now_ns=lambda: self.state["instret"] * 1_000_000_000 // CYCLES_PER_SECOND,
+            note=self.note,
+            strace=strace,
+        )
+        self.process.start(self.state)
+
+    def step(self, count: int = 1) -> RunResult | None:
+        """Execute `count` instructions; a result if the program ended within them."""
+        result = self.run(max_insns=count)
+        return None if result.reason == "max_insns" else result
+
+    def run(self, *, max_insns: int | None = None, timeout: float | None = None) -> RunResult:
+        """Run until the program ends, traps, or has executed `max_insns` (exactly) or `timeout` s."""
+        if self.process is None:
+            raise RvsimError("nothing is loaded", hint="call load() first")
+        fuel = _NO_LIMIT if max_insns is None else max_insns
+        deadline = None if timeout is None else time.monotonic() + timeout
+        while True:
+            trap, fuel = self.interp.run(fuel, deadline)
+            if trap is None:
+                limit: Literal["max_insns", "timeout"] = "timeout" if fuel else "max_insns"
+                return self._result(limit, LIMIT_REACHED, None)
+            if trap.cause != ECALL_FROM_U:
+                return self._result("trap", 128 + SIGNALS.get(trap.cause, 4), trap)
+            try:
+                self.process.syscall(self.state)
+            except ProcessExit as ended:
+                return self._result("exit", ended.code, None)
+            self.state["pc"] = trap.pc + 4
+            if deadline is not None and time.monotonic() >= deadline:
+                return self._result("timeout", LIMIT_REACHED, None)
+
+    def _result(
+        self,
+        reason: Literal["exit", "trap", "max_insns", "timeout"],
+        exit_code: int,
+        trap: Trap | None,
+    ) -> RunResult:
+        return RunResult(
+            reason,
+            exit_code,
+            trap,
+            self.state["instret"],
+            self.state["instret"],
+            bytes(self._captured["stdout"]),
+            bytes(self._captured["stderr"]),
+            self,
+        )

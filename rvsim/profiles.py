@@ -1,0 +1,146 @@
+"""CPU profiles and ISA strings: names to extension sets, and the configuration they make."""
+
+from __future__ import annotations
+
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cache
+from typing import Any, Final
+
+from rvsim.config import Agnostic, Config, Reserved, VlPolicy
+from rvsim.data import data_path
+from rvsim.errors import RvsimError
+
+DEFAULT_CPU: Final = "spacemit-x60"
+MIN_VLEN, MAX_VLEN = 128, 4096
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """A CPU as `isa/profiles.toml` describes it."""
+
+    name: str
+    description: str
+    extensions: frozenset[str]
+    vlen: int
+    misaligned_vector: bool
+
+
+@cache
+def _table(name: str) -> dict[str, Any]:
+    return tomllib.loads((data_path("isa") / f"{name}.toml").read_text("utf-8"))
+
+
+def extension_titles() -> dict[str, str]:
+    """Every known extension name with what it is."""
+    return {name: entry["title"] for name, entry in _table("extensions").items()}
+
+
+def expand(names: Iterable[str]) -> frozenset[str]:
+    """The names and all they imply; RvsimError for an unknown one."""
+    known = _table("extensions")
+    found: set[str] = set()
+    pending = list(names)
+    while pending:
+        name = pending.pop()
+        if name == "*":
+            pending += known
+        elif name not in known and not re.fullmatch(r"zvl\d+b", name):
+            raise RvsimError(f"unknown extension {name!r}", hint=_did_you_mean(name, known))
+        elif name not in found:
+            found.add(name)
+            pending += known.get(name, {}).get("implies", ())
+    return frozenset(found)
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"
+
+
+@cache
+def profile(name: str) -> Profile:
+    """The profile of a CPU; RvsimError with a suggestion for an unknown name."""
+    cpus = _table("profiles")["cpu"]
+    if name not in cpus:
+        raise RvsimError(f"unknown CPU {name!r}", hint=_did_you_mean(name, cpus))
+    entry = cpus[name]
+    return Profile(
+        name, entry["description"], expand(entry["isa"]), entry["vlen"], entry["misaligned_vector"]
+    )
+
+
+def profiles() -> list[Profile]:
+    """All CPUs, the default first."""
+    return sorted(
+        (profile(n) for n in _table("profiles")["cpu"]), key=lambda p: p.name != DEFAULT_CPU
+    )
+
+
+def parse_isa(text: str) -> tuple[frozenset[str], int | None]:
+    """Extensions, and VLEN if a ``zvl<n>b`` asks for one, of an ISA string as Spike spells it.
+
+    >>> names, vlen = parse_isa("rv64gcv_zvl512b_zba")
+    >>> "zba" in names, "zifencei" in names, vlen
+    (True, True, 512)
+    """
+    match = re.fullmatch(r"rv64([a-z]+?)((?:_[a-z][a-z0-9]*)*)", text.lower())
+    if match is None:
+        raise RvsimError(f"ISA string {text!r} is not understood", hint="write rv64gcv_zvl256b_zba")
+    letters, rest = match.groups()
+    cut = next((i for i, c in enumerate(letters) if c in "zx"), len(letters))
+    names = [*letters[:cut], *([letters[cut:]] if cut < len(letters) else []), *rest.split("_")[1:]]
+    if letters[0] not in "ig":
+        raise RvsimError(f"ISA string {text!r} has no base", hint="begin with rv64i or rv64g")
+    lengths = [int(n[3:-1]) for n in names if re.fullmatch(r"zvl\d+b", n)]
+    return expand(names), max(lengths, default=None)
+
+
+def make_config(
+    cpu: str = DEFAULT_CPU,
+    *,
+    isa: str | None = None,
+    vlen: int | None = None,
+    agnostic: str = "undisturbed",
+    vl_policy: VlPolicy = "max",
+    reserved: Reserved = "trap",
+) -> Config:
+    """The configuration of a run.  `agnostic` is undisturbed, ones, random or random:SEED.
+
+    >>> make_config(vlen=512, agnostic="random:7").seed
+    7
+    """
+    base = profile(cpu)
+    extensions, isa_vlen = (base.extensions, None) if isa is None else parse_isa(isa)
+    chosen = vlen or isa_vlen or base.vlen
+    if chosen & (chosen - 1) or not MIN_VLEN <= chosen <= MAX_VLEN:
+        raise RvsimError(
+            f"VLEN {chosen} is not a power of two from {MIN_VLEN} to {MAX_VLEN}",
+            hint="the X60 has 256",
+        )
+    kind, seed = _parse_agnostic(agnostic)
+    return Config(
+        extensions=extensions,
+        vlen=chosen,
+        agnostic=kind,
+        seed=seed,
+        vl_policy=_one_of("vl policy", vl_policy, ("max", "half")),
+        reserved=_one_of("reserved policy", reserved, ("trap", "allow")),
+        misaligned_vector=base.misaligned_vector,
+    )
+
+
+def _one_of(what: str, value: Any, allowed: tuple[str, ...]) -> Any:
+    if value not in allowed:
+        raise RvsimError(f"unknown {what} {value!r}", hint=f"choose one of {', '.join(allowed)}")
+    return value
+
+
+def _parse_agnostic(text: str) -> tuple[Agnostic, int]:
+    kind, colon, seed = text.partition(":")
+    if colon and (kind != "random" or not seed.isdecimal()):
+        raise RvsimError(f"agnostic policy {text!r} is not understood", hint="write random:1")
+    return _one_of("agnostic policy", kind, ("undisturbed", "ones", "random")), int(seed or 0)
