@@ -159,11 +159,12 @@ def ebreak(state: OracleState, fields: Fields) -> None:
     raise OracleTrap(BREAKPOINT, state.pc)
 
 
+FFLAGS, FRM, FCSR = 0x001, 0x002, 0x003
 VSTART, VXSAT, VXRM, VCSR, VL, VTYPE, VLENB = 0x008, 0x009, 0x00A, 0x00F, 0xC20, 0xC21, 0xC22
 
 
 def read_csr(state: OracleState, csr: int) -> int:
-    """V 3: the vector CSRs; every other one is the caller's."""
+    """V 3: the vector CSRs; every other one is the caller's, fcsr being made of its parts."""
     vector = {
         VSTART: state.vstart,
         VXSAT: state.vxsat,
@@ -177,11 +178,13 @@ def read_csr(state: OracleState, csr: int) -> int:
         return vector[csr]
     if csr not in state.csr:
         raise OracleTrap(ILLEGAL_INSTRUCTION)
+    if csr == FCSR:
+        return state.csr[FRM] << 5 | state.csr[FFLAGS]
     return state.csr[csr]
 
 
 def write_csr(state: OracleState, csr: int, value: int) -> None:
-    """V 3.5 to 3.8: each vector CSR keeps only the bits that it has."""
+    """V 3.5 to 3.8, F 2: each CSR keeps only the bits that it has."""
     if csr == VSTART:
         state.vstart = value % state.vlen
     elif csr == VXSAT:
@@ -190,6 +193,12 @@ def write_csr(state: OracleState, csr: int, value: int) -> None:
         state.vxrm = value & 3
     elif csr == VCSR:
         state.vxsat, state.vxrm = value & 1, value >> 1 & 3
+    elif csr == FFLAGS:
+        state.csr[FFLAGS] = value & 31
+    elif csr == FRM:
+        state.csr[FRM] = value & 7
+    elif csr == FCSR:
+        state.csr[FFLAGS], state.csr[FRM] = value & 31, value >> 5 & 7
     else:
         state.csr[csr] = value & M64
 
