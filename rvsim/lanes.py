@@ -24,11 +24,11 @@ class LaneAccess:
         self._data = memory.data
 
     def load_run(self, addr: int, active: Array | None, n: int, dtype: Any) -> tuple[Array, int]:
-        """`n` consecutive elements from `addr`."""
+        """`n` consecutive elements from `addr`, which a later store does not change."""
         nbytes = dtype().itemsize
         if self._memory.span_ok(addr, n * nbytes, R):
             values = self._data[addr : addr + n * nbytes].view(dtype)
-            return values if active is None else np.where(active, values, dtype(0)), n
+            return values.copy() if active is None else np.where(active, values, dtype(0)), n
         if active is not None:
             used = np.flatnonzero(active)
             if not used.size:
