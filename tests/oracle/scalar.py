@@ -148,7 +148,7 @@ def jalr(state: OracleState, fields: Fields) -> None:
 
 
 def nothing(state: OracleState, fields: Fields) -> None:
-    """Fences, waits, prefetches and cache management: no effect that one hart can see."""
+    """Fences, waits and prefetches: no effect that one hart can see."""
 
 
 def ecall(state: OracleState, fields: Fields) -> None:
@@ -227,10 +227,7 @@ CSR_UPDATE: dict[str, Binary] = {
     "csrrc": lambda old, operand: old & ~operand,
 }
 
-HINTS = (
-    "fence fence.tso fence.i pause wrs.nto wrs.sto prefetch.i prefetch.r prefetch.w "
-    "cbo.clean cbo.flush cbo.inval"
-)
+HINTS = "fence fence.tso fence.i pause wrs.nto wrs.sto prefetch.i prefetch.r prefetch.w"
 
 ROWS: dict[str, Row] = {
     "lui": lui,

@@ -1,4 +1,4 @@
-"""Integer loads and stores, the A extension, and cbo.zero."""
+"""Integer loads and stores, the A extension, and cache-block operations."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -129,7 +129,18 @@ def cbo_zero(state: OracleState, fields: Fields) -> None:
         raise OracleTrap(trap.cause, address) from None
 
 
-ROWS: dict[str, Row] = {"cbo.zero": cbo_zero}
+def cbo_manage(state: OracleState, fields: Fields) -> None:
+    """Zicbom: a store fault where neither a load nor a store may go; stores need the right to load."""
+    with as_store():
+        state.mem.read(state.x[fields["rs1"]], 1)
+
+
+ROWS: dict[str, Row] = {
+    "cbo.zero": cbo_zero,
+    "cbo.clean": cbo_manage,
+    "cbo.flush": cbo_manage,
+    "cbo.inval": cbo_manage,
+}
 for _letter, _size in LOADS.items():
     ROWS["l" + _letter] = load_row(_size, is_signed=True)
     ROWS["s" + _letter] = store_row(_size)
