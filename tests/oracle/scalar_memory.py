@@ -130,7 +130,7 @@ def cbo_zero(state: OracleState, fields: Fields) -> None:
 
 
 def cbo_manage(state: OracleState, fields: Fields) -> None:
-    """Zicbom: a store fault where neither a load nor a store may go; stores need the right to load."""
+    """Zicbom: a store fault where neither a load may go nor, which says less, a store."""
     with as_store():
         state.mem.read(state.x[fields["rs1"]], 1)
 
