@@ -1,0 +1,60 @@
+"""CSR accesses: the table, and why an access is refused."""
+
+import pytest
+
+from rvsim.config import Config
+from rvsim.insn.csrs import CSRS, refusal
+from rvsim.insn.isa import isa
+from rvsim.insn.registry import Context
+from rvsim.ir.trace import Program, Trap
+
+PROFILE = Config(frozenset({"i", "zicsr", "zicntr", "v"}), vlen=256)
+
+
+def program(name: str, csr: int, *, rs1: int = 1, config: Config = PROFILE) -> Program:
+    insn = isa().by_name[name]
+    return insn.trace(Context(insn, config, {"csr": csr, "rs1=0": int(rs1 == 0)}))
+
+
+def trap_of(program: Program) -> str | None:
+    traps = [s for s in program.statements() if isinstance(s, Trap)]
+    assert all(t.cause == 2 for t in traps)
+    return traps[0].why if traps else None
+
+
+def test_numbers_say_which_registers_are_read_only() -> None:
+    for number, csr in CSRS.items():
+        assert csr.number == number
+        assert (csr.write is None) == (number >> 10 == 3), csr.name
+
+
+def test_names_are_distinct() -> None:
+    assert len({csr.name for csr in CSRS.values()}) == len(CSRS)
+
+
+def test_writing_a_read_only_register_names_it() -> None:
+    assert trap_of(program("csrrw", 0xC20)) == "CSR vl is read-only"
+    assert trap_of(program("csrrs", 0xC20)) == "CSR vl is read-only"
+    assert trap_of(program("csrrs", 0xC20, rs1=0)) is None
+
+
+def test_an_unknown_register_is_named_by_number() -> None:
+    assert trap_of(program("csrrs", 0x123, rs1=0)) == "there is no CSR 0x123"
+
+
+def test_a_register_of_a_missing_extension_names_the_extension() -> None:
+    assert trap_of(program("csrrs", 0xC03)) == "CSR hpmcounter3 needs the extension zihpm"
+    assert refusal(PROFILE, 0x003, writes=False) == "CSR fcsr needs the extension f"
+
+
+@pytest.mark.parametrize("name", ["csrrs", "csrrc"])
+def test_set_and_clear_with_x0_do_not_write(name: str) -> None:
+    assert program(name, 0x00F, rs1=0).writes() == frozenset()
+    assert program(name, 0x00F).writes() == {"vxrm", "vxsat"}
+
+
+def test_every_register_reads_and_writes_under_a_full_profile() -> None:
+    full = Config(frozenset(e for csr in CSRS.values() for e in csr.extensions))
+    for csr in CSRS.values():
+        name = "csrrs" if csr.write is None else "csrrw"
+        assert trap_of(program(name, csr.number, rs1=0, config=full)) is None, csr.name
