@@ -57,8 +57,11 @@ class _Emitter:
             self.uses.update(id(v) for v in tr.inputs(value))
         for stmt in program.statements():
             self.uses.update(id(v) for v in tr.operands(stmt))
-        v_writes = sum(isinstance(s, tr.WriteV | tr.WriteMask) for s in program.statements())
-        self.copy_views = v_writes > 1
+        self.copy_views = _outlives_write(program)
+        self.stores = any(
+            isinstance(s, tr.Store) or (isinstance(s, tr.Let) and s.value.prim == "store_lanes")
+            for s in program.statements()
+        )
 
     # -- text
 
@@ -104,11 +107,10 @@ class _Emitter:
         text, width = self.expr(value), value.type.width
         if value.type.lanes is not None and value.prim != "splat":
             return f"{text}.view(i{width})"
+        sign = 1 << (width - 1)
         if value.const is not None:
-            sign = 1 << (width - 1)
             return f"({(value.const ^ sign) - sign})"
-        sign = f"0x{1 << (width - 1):x}"
-        return f"(({text} ^ {sign}) - {sign})"
+        return f"(({text} ^ 0x{sign:x}) - 0x{sign:x})"
 
     def amount(self, value: Value) -> str:
         """A shift amount modulo the width."""
@@ -170,7 +172,7 @@ def _compare(symbol: str, *, signed: bool = False) -> Rule:
 
 def _not(g: _Emitter, v: Value) -> str:
     (a,) = g.args(v)
-    return f"~{a}" if _is_array(v) else f"({a} ^ 0x{v.type.ones:x})"
+    return f"(~{a})" if _is_array(v) else f"({a} ^ 0x{v.type.ones:x})"
 
 
 def _shl(g: _Emitter, v: Value) -> str:
@@ -256,6 +258,11 @@ def _trunc(g: _Emitter, v: Value) -> str:
     return f"({a} & 1).astype(bool_)" if v.attrs[0] == 1 else f"{a}.astype(u{v.attrs[0]})"
 
 
+def _splat(g: _Emitter, v: Value) -> str:
+    scalar = g.expr(v.args[0])
+    return f"bool_({scalar})" if v.type.is_mask else scalar  # NumPy would widen bools beside ints
+
+
 def _shuffle(g: _Emitter, v: Value) -> str:
     indices: tuple[int, ...] = v.attrs[0]
     a = g.array(v.args[0])
@@ -269,17 +276,20 @@ def _shuffle(g: _Emitter, v: Value) -> str:
 
 def _bitcast(g: _Emitter, v: Value) -> str:
     (a,) = v.args
+    if not _is_array(a) and not _is_array(v):
+        return g.expr(a)
     if not _is_array(a):
-        if not _is_array(v):
-            return g.expr(a)
-        return f"lanes_of_int({g.expr(a)}, {a.type.width // 8}, {_dtype(v.type)})"
+        octets = -(-a.type.width // 8)
+        source = (
+            f"lanes_of_int({g.expr(a)}, {octets}, {'u8' if v.type.is_mask else _dtype(v.type)})"
+        )
+    else:
+        source = f"pack({g.array(a)})" if a.type.is_mask else f"contiguous({g.array(a)})"
     if not _is_array(v):
-        return f"int_of_lanes({g.array(a)})"
-    if a.type.is_mask:
-        return f"pack({g.array(a)}).view({_dtype(v.type)})"
+        return f"int_of_lanes({source})"
     if v.type.is_mask:
-        return f"unpack({g.array(a)}, {v.type.lanes})"
-    return f"contiguous({g.array(a)}).view({_dtype(v.type)})"
+        return f"unpack({source}.view(u8), {v.type.lanes})"
+    return f"{source}.view({_dtype(v.type)})"
 
 
 def _reduce(g: _Emitter, v: Value) -> str:
@@ -323,15 +333,18 @@ def _read_mask(g: _Emitter, v: Value) -> str:
     return f"unpack({_v_slice(field, 0, 0, Type(8, -(-type_.lanes // 8)))}, {type_.lanes})"
 
 
-def _active(g: _Emitter, active: Value) -> str:
-    return "None" if active.const == 1 else g.array(active)
+def _active(g: _Emitter, active: Value, *, copies: bool = False) -> str:
+    """A mask, or None for all lanes; a load of all lanes may hand out a window on memory."""
+    return "None" if active.const == 1 and not copies else g.array(active)
 
 
 def _load_lanes(g: _Emitter, v: Value) -> str:
     addr, active = v.args
     n = active.type.lanes
     if addr.type.lanes is None:
-        return f"load_run({g.expr(addr)}, {_active(g, active)}, {n}, u{v.attrs[0]})"
+        return (
+            f"load_run({g.expr(addr)}, {_active(g, active, copies=g.stores)}, {n}, u{v.attrs[0]})"
+        )
     return f"load_at({g.array(addr)}, {_active(g, active)}, u{v.attrs[0]})"
 
 
@@ -355,7 +368,7 @@ def _for(g: _Emitter, v: Value) -> str:
     g.names[id(region.index)] = f"{prefix}i"
     g.names.update({id(c): name for c, name in zip(region.carried, names, strict=True)})
     g.indent += 1
-    results = [g.expr(r) for r in region.results]
+    results = [g.array(r) if _is_array(r) else g.expr(r) for r in region.results]
     leave = None
     if region.until is not None:
         leave = g.assign(region.until, g.expr(region.until))
@@ -408,7 +421,7 @@ RULES: Final[dict[str, Rule]] = {
     "bitrev8": _helper("bitrev8"),
     "const": lambda g, v: hex(v.attrs[0]) if v.attrs[0] > 9 else str(v.attrs[0]),
     "param": lambda g, v: v.attrs[0],
-    "splat": lambda g, v: g.expr(v.args[0]),
+    "splat": _splat,
     "iota": lambda g, v: f"lane_numbers({v.type.lanes}, {_dtype(v.type)})",
     "extract": lambda g, v: f"int({g.array(v.args[0])}[{v.attrs[0]}])",
     "insert": lambda g, v: f"insert({g.array(v.args[0])}, {v.attrs[0]}, {g.expr(v.args[1])})",
@@ -453,9 +466,28 @@ def _let(g: _Emitter, stmt: tr.Let) -> None:
 
 def _is_view(value: Value) -> bool:
     """Whether NumPy may hand out a window on the register file instead of fresh lanes."""
-    while value.prim in ("shuffle", "bitcast"):
-        value = value.args[0]
-    return value.prim == "read_v"
+    match value.prim:
+        case "shuffle" | "bitcast":
+            return _is_view(value.args[0])
+        case "where":
+            cond, yes, no = value.args
+            return cond.type.lanes is None and (_is_view(yes) or _is_view(no))
+        case "proj":
+            return value.args[0].prim == "for"
+        case prim:
+            return prim == "read_v"
+
+
+def _outlives_write(program: Program) -> bool:
+    """Whether a window on the register file may be looked into after a write to the file."""
+    lets = {id(s.value) for s in program.statements() if isinstance(s, tr.Let)}
+    written = False
+    for stmt in program.statements():
+        for value in tr.operands(stmt) if written else ():
+            if value.prim != "const" and (id(value) not in lets or _is_view(value)):
+                return True
+        written |= isinstance(stmt, tr.WriteV | tr.WriteMask)
+    return False
 
 
 def _write(g: _Emitter, stmt: tr.Write) -> None:

@@ -6,7 +6,7 @@ or ints that stand for a splat.
 
 from __future__ import annotations
 
-from functools import lru_cache
+from functools import cache
 from typing import Any, Final
 
 import numpy as np
@@ -94,7 +94,8 @@ def mulh_u_v(a: Array, b: Array, width: int) -> Array:
     half = np.uint64(32)
     a0, a1, b0, b1 = a & low, a >> half, b & low, b >> half
     middle = a1 * b0 + ((a0 * b0) >> half)
-    return a1 * b1 + (middle >> half) + ((a0 * b1 + (middle & low)) >> half)
+    high: Array = a1 * b1 + (middle >> half) + ((a0 * b1 + (middle & low)) >> half)
+    return high
 
 
 def mulh_s_v(a: Array, b: Array, width: int) -> Array:
@@ -108,7 +109,9 @@ def mulh_su_v(a: Array, b: Array, width: int) -> Array:
 def _fix_sign(high: Array, signed: Array, other: Array, width: int) -> Array:
     """Upper half when one factor was read as unsigned but is signed: minus the other one."""
     negative = np.asarray(signed) >> UNSIGNED[width](width - 1) != 0
-    return high - np.where(negative, other, UNSIGNED[width](0))
+    zero: Any = UNSIGNED[width](0)
+    corrected: Array = high - np.where(negative, other, zero)
+    return corrected
 
 
 def quot_s_v(a: Array, b: Array, width: int) -> Array:
@@ -142,11 +145,13 @@ def clz_v(a: Array, width: int) -> Array:
     while shift < width:
         smeared |= smeared >> UNSIGNED[width](shift)
         shift *= 2
-    return (width - np.bitwise_count(smeared)).astype(UNSIGNED[width])
+    zeros: Array = (width - np.bitwise_count(smeared)).astype(UNSIGNED[width])
+    return zeros
 
 
 def ctz_v(a: Array, width: int) -> Array:
-    return np.bitwise_count(~a & (a - UNSIGNED[width](1))).astype(UNSIGNED[width])
+    zeros: Array = np.bitwise_count(~a & (a - UNSIGNED[width](1))).astype(UNSIGNED[width])
+    return zeros
 
 
 def bswap_v(a: Array, width: int) -> Array:
@@ -163,14 +168,14 @@ _BIT_REVERSED_TABLE: Final = np.frombuffer(_BIT_REVERSED, np.uint8)
 # -- lanes
 
 
-@lru_cache(maxsize=None)
+@cache
 def lane_numbers(n: int, dtype: type) -> Array:
-    numbers = np.arange(n).astype(dtype)
+    numbers: Array = np.arange(n).astype(dtype)
     numbers.flags.writeable = False
     return numbers
 
 
-@lru_cache(maxsize=None)
+@cache
 def lane_table(indices: tuple[int, ...]) -> Array:
     return np.array(indices, np.intp)
 

@@ -19,12 +19,15 @@ def const(value: int, type_: Type | int) -> Value:
 def where(cond: Value, yes: V, no: V) -> Value:
     """`yes` where the one-bit condition is set, else `no`; lane by lane if any is lanes."""
     trace = current()
+    shape = cond.type.lanes
+    if cond.prim == "splat":
+        cond = cond.args[0]
     shapes = [v.type for v in (yes, no) if isinstance(v, Value)]
     if not shapes:
         raise TypeError("where: one branch must be a value, so that the width is known")
     like = next((t for t in shapes if t.lanes is not None), shapes[0])
-    if cond.type.lanes is not None and like.lanes is None:
-        like = lanes(cond.type.lanes, like.width)
+    if shape is not None and like.lanes is None:
+        like = lanes(shape, like.width)
     yes, no = trace.lift(yes, like), trace.lift(no, like)
     if like.lanes is not None and yes.prim == no.prim == "splat" and cond.type.lanes is None:
         return trace.lift(where(cond, yes.args[0], no.args[0]), like)

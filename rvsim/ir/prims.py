@@ -45,8 +45,17 @@ def _same(args: tuple[Type, ...], attrs: Attrs) -> Type:
     return args[0]
 
 
+def _number(args: tuple[Type, ...], attrs: Attrs) -> Type:
+    _require(not args[0].is_mask, "a mask is no number: use & | ^ ~ == !=, or zext it first")
+    return _same(args, attrs)
+
+
 def _comparison(args: tuple[Type, ...], attrs: Attrs) -> Type:
     return _same(args, attrs).with_width(1)
+
+
+def _order(args: tuple[Type, ...], attrs: Attrs) -> Type:
+    return _number(args, attrs).with_width(1)
 
 
 def _where(args: tuple[Type, ...], attrs: Attrs) -> Type:
@@ -129,6 +138,8 @@ def _mask_to_word(args: tuple[Type, ...], attrs: Attrs) -> Type:
 
 def _reduce(args: tuple[Type, ...], attrs: Attrs) -> Type:
     _require(attrs[0] in REDUCTIONS, f"unknown reduction {attrs[0]}")
+    _require(not args[0].is_mask or attrs[0] in ("and", "or", "xor"),
+             f"reduction {attrs[0]} of a mask: use count or first")  # fmt: skip
     return bits(_of_lanes(args)[1])
 
 
@@ -166,21 +177,24 @@ def _proj(args: tuple[Any, ...], attrs: Attrs) -> Type:
 REDUCTIONS: Final = ("add", "and", "or", "xor", "min_u", "max_u", "min_s", "max_s")
 
 # Elementwise arithmetic; every result is modulo 2^width.
-_define("add sub mul", _same, "modular arithmetic", elementwise=True)
-_define("mulh_u mulh_s mulh_su", _same, "upper half of the double-width product", elementwise=True)
-_define("quot_u quot_s rem_u rem_s", _same,
+_define("add sub mul", _number, "modular arithmetic", elementwise=True)
+_define(
+    "mulh_u mulh_s mulh_su", _number, "upper half of the double-width product", elementwise=True
+)
+_define("quot_u quot_s rem_u rem_s", _number,
         "division towards zero; the divisor is not 0, and not -1 under the least dividend",
         elementwise=True)  # fmt: skip
 _define("and or xor", _same, "bitwise", elementwise=True)
 _define("not", _same, "complement", elementwise=True)
-_define("shl shr_u shr_s", _same, "shift by the amount modulo the width", elementwise=True)
-_define("min_u max_u min_s max_s", _same, "the lesser or greater operand", elementwise=True)
-_define("eq ne lt_u lt_s", _comparison, "comparison, one bit", elementwise=True)
+_define("shl shr_u shr_s", _number, "shift by the amount modulo the width", elementwise=True)
+_define("min_u max_u min_s max_s", _number, "the lesser or greater operand", elementwise=True)
+_define("eq ne", _comparison, "comparison, one bit", elementwise=True)
+_define("lt_u lt_s", _order, "comparison, one bit", elementwise=True)
 _define("where", _where, "select by a one-bit condition", elementwise=True)
 _define("zext sext", _wider, "extend to attr bits", elementwise=True)
 _define("trunc", _narrower, "keep the low attr bits", elementwise=True)
-_define("popcount clz ctz", _same, "count bits; clz and ctz of 0 are the width", elementwise=True)
-_define("bswap bitrev8", _same, "reverse the bytes; reverse the bits in each byte",
+_define("popcount clz ctz", _number, "count bits; clz and ctz of 0 are the width", elementwise=True)
+_define("bswap bitrev8", _number, "reverse the bytes; reverse the bits in each byte",
         elementwise=True)  # fmt: skip
 # Lanes.
 _define("const", _attr_type, "attrs: value, type")

@@ -172,8 +172,11 @@ def _infix(symbol: str, level: int, *, associative: bool = False) -> Rule:
     def rule(g: _Writer, v: Value) -> Text:
         a, b = v.args
         chained = associative and b.prim == v.prim
+        if level in (COMPARE, SHIFT):  # a chain or a sum in these needs parentheses to be read
+            inner = UNARY if level == SHIFT else level + 1
+            return f"{g.expr(a, inner)} {symbol} {g.expr(b, inner)}", level
         right = g.expr(b, level if chained else level + 1)
-        left = g.expr(a, level + (level == COMPARE))
+        left = g.expr(a, level)
         return f"{left} {symbol} {right}", level
 
     return rule

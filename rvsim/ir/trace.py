@@ -148,6 +148,8 @@ class Program:
 
 FIELD_PRIMS = frozenset({"param", "read_x", "read_v", "read_mask"})
 _READS = frozenset({"read", "read_x", "read_v", "read_mask"})
+_NO_LET = frozenset({"const", "param", "load", "load_lanes", "store_lanes"})
+"""Values that need no `Let` ahead of writes: constants, and what has a `Let` of its own."""
 
 
 def _walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
@@ -288,7 +290,7 @@ def _reads_before_writes(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
             for node in _postorder(value, seen):
                 if node.prim in _READS:
                     needed.setdefault(id(node), node)
-    lets = tuple(Let(v) for v in needed.values() if v.prim not in ("const", "param"))
+    lets = tuple(Let(v) for v in needed.values() if v.prim not in _NO_LET)
     return (*body[:first], *lets, *tail)
 
 
@@ -397,6 +399,8 @@ def write_v(field: Field, value: Value, reg_offset: int = 0, byte_offset: int = 
 
 
 def write_mask(field: Field, value: Value) -> None:
+    if not value.type.is_mask or (value.type.lanes or 0) % 8:
+        raise TypeError(f"write_mask: a mask of whole bytes expected, got {value.type}")
     current().emit(WriteMask(field, value))
 
 
