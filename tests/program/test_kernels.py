@@ -1,0 +1,88 @@
+"""The bundled kernels under rvsim: the checksum of the NumPy reference at every VLEN and policy."""
+
+from __future__ import annotations
+
+import functools
+import runpy
+
+import pytest
+
+from rvsim.config import VlPolicy
+from rvsim.machine import Machine, RunResult
+from rvsim.toolchain import build_kernel, find_kernel, kernel_names
+
+VLENS = (128, 256, 512, 1024)
+AGNOSTIC = ("undisturbed", "ones", "random:1")
+NEEDS_VLEN = {"gemm_tile_ime": 256}
+"""IME is defined for one VLEN; the other kernels run at any."""
+
+LIMIT = 2_000_000
+
+
+@functools.cache
+def reference_checksum(name: str) -> int:
+    return runpy.run_path(str(find_kernel(name).folder / "reference.py"))["checksum"]()
+
+
+def run_kernel(
+    name: str,
+    vlen: int,
+    *,
+    cpu: str = "spacemit-x60",
+    agnostic: str = "undisturbed",
+    vl_policy: VlPolicy = "max",
+) -> RunResult:
+    machine = Machine(cpu, vlen=vlen, agnostic=agnostic, vl_policy=vl_policy)
+    machine.load(build_kernel(name))
+    return machine.run(max_insns=LIMIT)
+
+
+def assert_passes(result: RunResult, name: str) -> None:
+    assert (result.reason, result.exit_code, result.trap) == ("exit", 0, None), result
+    lines = result.stdout.decode().splitlines()
+    assert lines[-1] == f"PASS checksum {reference_checksum(name):#018x}"
+    assert not any(line.startswith("FAIL") for line in lines)
+    assert result.stderr == b""
+
+
+def runs_at(name: str, vlen: int) -> bool:
+    return NEEDS_VLEN.get(name, vlen) == vlen
+
+
+RUNS = [(name, vlen) for name in kernel_names() for vlen in VLENS if runs_at(name, vlen)]
+REFUSALS = [(name, vlen) for name in kernel_names() for vlen in VLENS if not runs_at(name, vlen)]
+
+
+@pytest.mark.parametrize("agnostic", AGNOSTIC)
+@pytest.mark.parametrize(("name", "vlen"), RUNS)
+def test_kernel_passes_with_the_checksum_of_its_reference(
+    name: str, vlen: int, agnostic: str
+) -> None:
+    assert_passes(run_kernel(name, vlen, agnostic=agnostic), name)
+
+
+@pytest.mark.parametrize(("name", "vlen"), REFUSALS)
+def test_kernel_says_which_vlen_it_needs(name: str, vlen: int) -> None:
+    result = run_kernel(name, vlen)
+    assert (result.reason, result.exit_code) == ("exit", 1)
+    expected = f"{name} needs VLEN {NEEDS_VLEN[name]}, and VLEN is {vlen}\n"
+    assert result.stdout.decode() == expected
+
+
+@pytest.mark.parametrize("agnostic", ["undisturbed", "ones"])
+@pytest.mark.parametrize("vlen", [128, 256])
+@pytest.mark.parametrize("name", sorted(set(kernel_names()) - NEEDS_VLEN.keys()))
+def test_strip_mining_holds_where_vl_is_half_of_what_is_left(
+    name: str, vlen: int, agnostic: str
+) -> None:
+    assert_passes(run_kernel(name, vlen, agnostic=agnostic, vl_policy="half"), name)
+
+
+def test_ime_needs_all_of_its_tile_whatever_the_vl_policy() -> None:
+    """AVL = VLMAX = 32 is below the span in which the policy chooses."""
+    assert_passes(run_kernel("gemm_tile_ime", 256, vl_policy="half"), "gemm_tile_ime")
+
+
+@pytest.mark.parametrize("name", sorted(set(kernel_names()) - NEEDS_VLEN.keys()))
+def test_kernels_need_nothing_that_only_one_cpu_has(name: str) -> None:
+    assert_passes(run_kernel(name, 256, cpu="generic-rv64gcv"), name)
