@@ -25,16 +25,16 @@ c("c.sd rs2, uimm(rs1)", "111 uimm[5:3] rs1' uimm[7:6] rs2' 00", "sd", imm="uimm
 
 # C 4  Control transfer
 c = partial(compressed, ext="c zca", spec="C 4")
-c("c.j imm", "101 imm[11|4|9:8|10|6|7|3:1|5] 01", "jal", rd=0)
-c("c.beqz rs1, imm", "110 imm[8|4:3] rs1' imm[7:6|2:1|5] 01", "beq", rs2=0)
-c("c.bnez rs1, imm", "111 imm[8|4:3] rs1' imm[7:6|2:1|5] 01", "bne", rs2=0)
+c("c.j target", "101 imm[11|4|9:8|10|6|7|3:1|5] 01", "jal", rd=0)
+c("c.beqz rs1, target", "110 imm[8|4:3] rs1' imm[7:6|2:1|5] 01", "beq", rs2=0)
+c("c.bnez rs1, target", "111 imm[8|4:3] rs1' imm[7:6|2:1|5] 01", "bne", rs2=0)
 c("c.jr rs1", "100 0 rs1 00000 10", "jalr", rd=0, imm=0, unless="rs1=0")
 c("c.jalr rs1", "100 1 rs1 00000 10", "jalr", rd=1, imm=0, unless="rs1=0")
 
 # C 5  Integer computation
 c = partial(compressed, ext="c zca", spec="C 5")
 c("c.li rd, imm", "010 imm[5] rd imm[4:0] 01", "addi", rs1=0)
-c("c.lui rd, imm", "011 imm[5] rd imm[4:0] 01", "lui", uimm="imm", unless="imm=0 rd=2")
+c("c.lui rd, uimm", "011 imm[5] rd imm[4:0] 01", "lui", uimm="imm", unless="imm=0 rd=2")
 c("c.nop", "000 0 00000 00000 01", "addi", rd=0, rs1=0, imm=0)
 c("c.addi rd, imm", "000 imm[5] rd imm[4:0] 01", "addi", rs1="rd")
 c("c.addiw rd, imm", "001 imm[5] rd imm[4:0] 01", "addiw", rs1="rd", unless="rd=0")

@@ -95,7 +95,7 @@ def jump(ctx: Context, target: Value) -> None:
     ir.write("pc", target)
 
 
-@insn("jal rd, imm", "imm[20|10:1|11|19:12] rd 1101111", unit=Unit.JUMP, ext="i", spec="I 2.5.1")
+@insn("jal rd, target", "imm[20|10:1|11|19:12] rd 1101111", unit=Unit.JUMP, ext="i", spec="I 2.5.1")
 def jal(ctx: Context, pc: Value, imm: Value) -> Value:
     jump(ctx, pc + imm)
     return pc + ctx.insn.length
@@ -109,9 +109,9 @@ def jalr(ctx: Context, pc: Value, rs1: Value, imm: Value) -> Value:
 
 
 def branch(name: str, funct3: str, taken: Body) -> None:
-    """``name rs1, rs2, imm``: go to pc + imm if the condition `taken` holds."""
+    """``name rs1, rs2, target``: go to pc + imm if the condition `taken` holds."""
 
-    @insn(f"{name} rs1, rs2, imm", f"imm[12|10:5] rs2 rs1 {funct3} imm[4:1|11] 1100011",
+    @insn(f"{name} rs1, rs2, target", f"imm[12|10:5] rs2 rs1 {funct3} imm[4:1|11] 1100011",
           unit=Unit.BRANCH, ext="i", spec="I 2.5.2")  # fmt: skip
     def body(ctx: Context, pc: Value, rs1: Value, rs2: Value, imm: Value) -> None:
         with ir.when(taken(rs1, rs2)):
