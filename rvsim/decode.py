@@ -60,8 +60,8 @@ def problems(
     """
     if insn.unsupported is not None:
         return [Violation(insn.unsupported, insn.spec)]
-    if not config.has(insn.extensions):
-        names = " or ".join(name.capitalize() for name in insn.extensions)
+    if not insn.is_in(config):
+        names = " and ".join((" or ".join(insn.extensions), *insn.requires))
         return [
             Violation(f"{insn.name} needs {names}, which this profile does not have", insn.spec)
         ]

@@ -215,7 +215,7 @@ class Interpreter:
 
     def _illegal(self, d: Decoded, why: str) -> Call:
         def refuse() -> None:
-            raise GuestTrap(ILLEGAL, d.word, why)
+            raise GuestTrap(ILLEGAL, 0, why)
 
         return refuse
 
@@ -337,7 +337,9 @@ class Interpreter:
         block.stops[done] = block.stops.get(done, 0) + 1
         if isinstance(stop, GuestFault):
             return Trap(_FAULT_CAUSE[stop.access], at.pc, stop.addr, f"{stop.access} page fault")
-        return Trap(stop.cause, at.pc, stop.tval, stop.why)
+        # mtval of an illegal instruction is the instruction itself, whoever refused it.
+        tval = at.word if stop.cause == ILLEGAL else stop.tval
+        return Trap(stop.cause, at.pc, tval, stop.why)
 
     # -- what ran
 
