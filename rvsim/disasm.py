@@ -12,7 +12,7 @@ from typing import Final
 
 from rvsim.decode import Decoded
 from rvsim.insn.csrs import CSRS
-from rvsim.insn.registry import names
+from rvsim.insn.registry import Insn, names
 from rvsim.vec.vtype import lmul_text
 
 X_NAMES: Final = names(
@@ -48,9 +48,20 @@ def assemble_text(d: Decoded) -> str:
     >>> assemble_text(decode(0x0000, 2))
     '.2byte 0x0000'
     """
-    if d.insn is None or any(d.fields[f] for f in _unwritten(d)):
+    if d.insn is None or any(d.fields[f] for f in unwritten_fields(d.insn)):
         return f".{d.length}byte {_word(d)}"
     return _text(d, None)
+
+
+def unwritten_fields(insn: Insn) -> frozenset[str]:
+    """Fields that the text does not show, which assemblers set to 0.
+
+    >>> from rvsim.insn.isa import isa
+    >>> sorted(unwritten_fields(isa().by_name["fence"]))
+    ['fm', 'rd', 'rs1']
+    """
+    shown = {"imm" if n == "target" else insn.source(n) for n in re.findall(_NAME, insn.syntax)}
+    return frozenset(f.name for f in insn.encoding.fields) - shown - {"aq", "rl"}
 
 
 def _text(d: Decoded, pc: int | None) -> str:
@@ -73,13 +84,6 @@ def _operand(d: Decoded, name: str, pc: int | None) -> str:
     if source not in d.fields:
         return name
     return _FORMATS[name](d.fields[str(source)])
-
-
-def _unwritten(d: Decoded) -> set[str]:
-    """Fields that the text does not show, which assemblers set to 0."""
-    assert d.insn is not None
-    written = {str(d.insn.source(name)) for name in re.findall(_NAME, d.insn.syntax)}
-    return set(d.fields) - written - {"aq", "rl"} - ({"imm"} if "target" in written else set())
 
 
 def _word(d: Decoded) -> str:

@@ -1,0 +1,196 @@
+"""Disassembly text equals clang's, and clang assembles it to the words it was made from.
+
+Random legal operands of every instruction, in one file of assembly, go through clang twice: `cc -c`
+gives the words, and the assembler's own printer (`-cc1as -filetype asm`, without aliases) gives the
+text.  That printer writes numbers in decimal and branch offsets where objdump, whose text rvsim
+follows, writes hex and addresses: numbers are compared by value, addresses have a test of their
+own.
+"""
+
+import os
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+from elftools.elf.elffile import ELFFile
+
+from rvsim.decode import Decoded, decode, problems
+from rvsim.disasm import assemble_text, disassemble, unwritten_fields
+from rvsim.insn.csrs import CSRS
+from rvsim.insn.encoding import FieldCode
+from rvsim.insn.isa import isa
+from rvsim.insn.registry import Insn
+from rvsim.profiles import make_config
+from rvsim.vec.vtype import VType
+
+SAMPLES = 12
+TRIES = 4000
+CONFIG = make_config("generic-rv64gcv")
+VTYPES = [
+    vtype
+    for sew in range(3, 7)
+    for lmul in range(-3, 4)
+    if (vtype := VType(sew, lmul)).supported(64)
+]
+INSNS = [insn for insn in isa().insns if insn.unsupported is None]
+FEATURES = sorted({ext for insn in INSNS for ext in (*insn.extensions, *insn.requires)} - {"i"})
+
+NAMED_OTHERWISE = {
+    ("pause", "fence w, 0"),  # to clang it is an alias
+    ("c.addi zero, ", "c.nop "),  # a HINT
+}
+"""(ours, clang's): beginnings of text where the two have different names for one encoding."""
+
+
+class Printed(NamedTuple):
+    """What clang prints for a line: the text, and the bytes it encodes it to."""
+
+    text: str
+    code: bytes
+
+
+def random_value(field: FieldCode, rng: random.Random) -> int:
+    """Any value that the field can encode, in two of five draws its least or greatest."""
+    if field.name == "csr":
+        return rng.choice(sorted(CSRS))
+    half = 1 << field.width - 1
+    low, high = (-half, half - 1) if field.signed else (0, 2 * half - 1)
+    if field.compact:
+        low, high = 8, 15
+    value = rng.choice([rng.randint(low, high)] * 3 + [low, high])
+    return value - value % field.step
+
+
+def is_legal(insn: Insn, fields: Mapping[str, int], vtype: VType) -> bool:
+    try:
+        word = insn.encoding.encode(fields)
+    except ValueError:  # the encoding of another instruction
+        return False
+    return isa().find(word) is insn and not problems(insn, fields, vtype, CONFIG)
+
+
+def samples(insn: Insn) -> Iterator[Decoded]:
+    rng = random.Random(insn.name)
+    unwritten = unwritten_fields(insn)
+    found = 0
+    for _ in range(TRIES):
+        fields = {
+            f.name: 0 if f.name in unwritten else random_value(f, rng) for f in insn.encoding.fields
+        }
+        if is_legal(insn, fields, rng.choice(VTYPES)):
+            yield decode(insn.encoding.encode(fields), insn.length)
+            found += 1
+            if found == SAMPLES:
+                return
+    raise AssertionError(f"{insn.name}: {found} legal encodings in {TRIES} tries")
+
+
+def zig(cache: Path, *args: str) -> str:
+    """Standard output of a command of the ziglang package."""
+    caches = {"ZIG_GLOBAL_CACHE_DIR": str(cache), "ZIG_LOCAL_CACHE_DIR": str(cache)}
+    command = [sys.executable, "-m", "ziglang", *args]
+    done = subprocess.run(
+        command, env={**os.environ, **caches}, capture_output=True, text=True, check=False
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def decoded() -> dict[str, list[Decoded]]:
+    return {insn.name: list(samples(insn)) for insn in INSNS}
+
+
+@pytest.fixture(scope="module")
+def source(decoded: dict[str, list[Decoded]], tmp_path_factory: pytest.TempPathFactory) -> Path:
+    lines = [assemble_text(d) for group in decoded.values() for d in group]
+    path = tmp_path_factory.mktemp("clang") / "all.s"
+    # exact: what is written is neither compressed nor relaxed
+    path.write_text("\n".join((".option exact", *lines, "")))
+    return path
+
+
+@pytest.fixture(scope="module")
+def printed(source: Path, decoded: dict[str, list[Decoded]]) -> dict[str, list[Printed]]:
+    features = [arg for name in FEATURES for arg in ("-target-feature", f"+{name}")]
+    output = zig(
+        source.parent, "clang", "-cc1as", "-triple", "riscv64", *features, "-filetype", "asm",
+        "-mllvm", "-riscv-no-aliases", "-show-encoding", str(source), "-o", "-",
+    )  # fmt: skip
+    lines = re.findall(r"^\t(.*?)\s*# encoding: \[(.*)\]$", output, re.MULTILINE)
+    assert len(lines) == sum(map(len, decoded.values()))
+    both = iter(Printed(text, bytes(int(b, 16) for b in code.split(","))) for text, code in lines)
+    return {name: [next(both) for _ in group] for name, group in decoded.items()}
+
+
+def by_value(text: str) -> str:
+    """Numbers in decimal, one blank between mnemonic and operands."""
+    decimal = re.sub(r"(?<![\w.])0x[0-9a-f]+\b", lambda m: str(int(m[0], 16)), text)
+    return " ".join(decimal.split())
+
+
+def clang_name(text: str) -> str:
+    for ours, theirs in NAMED_OTHERWISE:
+        if text.startswith(ours):
+            return theirs + text.removeprefix(ours)
+    return text
+
+
+@pytest.mark.parametrize("name", [insn.name for insn in INSNS])
+def test_text_equals_what_clang_prints(
+    name: str, decoded: dict[str, list[Decoded]], printed: dict[str, list[Printed]]
+) -> None:
+    for d, clang in zip(decoded[name], printed[name], strict=True):
+        assert clang_name(by_value(assemble_text(d))) == by_value(clang.text)
+        assert int.from_bytes(clang.code, "little") == d.word
+        if "target" not in isa().by_name[name].syntax:
+            assert disassemble(d) == assemble_text(d)
+
+
+def test_an_object_file_holds_the_words(decoded: dict[str, list[Decoded]], source: Path) -> None:
+    target = source.with_suffix(".o")
+    cpu = "-mcpu=generic_rv64+" + "+".join(FEATURES)
+    zig(source.parent, "cc", "-target", "riscv64-freestanding", cpu, "-c", str(source), "-o",
+        str(target))  # fmt: skip
+    with target.open("rb") as stream:
+        text = ELFFile(stream).get_section_by_name(".text").data()
+    offset = 0
+    for d in (d for group in decoded.values() for d in group):
+        code = text[offset : offset + d.length]
+        assert int.from_bytes(code, "little") == d.word, assemble_text(d)
+        offset += d.length
+    assert offset == len(text)
+
+
+@pytest.mark.parametrize("insn", [i for i in INSNS if "target" in i.syntax], ids=lambda i: i.name)
+def test_targets_are_addresses_that_wrap(insn: Insn, decoded: dict[str, list[Decoded]]) -> None:
+    for d in decoded[insn.name]:
+        for pc in (0, 0x10000, 2**64 - 2):
+            text = disassemble(decode(d.word, d.length, pc))
+            assert int(text.split()[-1], 16) == (pc + d.fields["imm"]) % 2**64
+
+
+@pytest.mark.parametrize(
+    ("word", "text", "assembly"),
+    [
+        (0x00000000, "unknown 0x0000", ".2byte 0x0000"),
+        (0xFFFFFFFF, "unknown 0xffffffff", ".4byte 0xffffffff"),
+        (0x0335000F, "fence rw, rw", ".4byte 0x0335000f"),  # rs1 is ignored, and has no text
+        (0x0C80F057, "vsetvli zero, ra, e16, m1, ta, ma", None),
+        (0x00C0F057, "vsetvli zero, ra, 0xc", None),  # LMUL code 4 is reserved
+        (0xFF010113, "addi sp, sp, -0x10", None),
+        (0x12345537, "lui a0, 0x12345", None),
+        (0x757D, "c.lui a0, 0xfffff", None),
+        (0x06B6252F, "amoadd.w.aqrl a0, a1, (a2)", None),
+        (0xE2103E2B, "smt.vmadot v28, v0, v1", None),
+    ],
+)
+def test_objdump_texts(word: int, text: str, assembly: str | None) -> None:
+    d = decode(word, 4 if word & 3 == 3 else 2)
+    assert disassemble(d) == text
+    assert assemble_text(d) == (text if assembly is None else assembly)
