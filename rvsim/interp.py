@@ -42,6 +42,7 @@ _BLOCKS_BETWEEN_CLOCK_READS: Final = 256
 _CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
 _ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
 _COUNTERS: Final = frozenset({"instret", "cycle", "time"})
+CYCLE_NOTE: Final = "cycle and time count instructions: there is no cost model, cycle = instret"
 
 Call = Callable[[], None]
 
@@ -76,8 +77,8 @@ class Mode:
 class Block:
     """Consecutive instructions and how often they ran.
 
-    `runs` counts whole executions, `vl_sum` adds vl at each, `stops` counts executions that a trap
-    ended after so many instructions; a block that `reads_counters` is one instruction.
+    `runs` counts whole executions, `stops` those that a trap ended after so many instructions,
+    `vl_sum` adds the vl before each of both; a block that `reads_counters` is one instruction.
     """
 
     mode: Mode
@@ -99,6 +100,7 @@ class Compiled:
     params: tuple[str, ...]
     ends_block: bool
     reads_counters: bool
+    reads_cycle: bool
 
 
 @dataclass(slots=True)
@@ -162,7 +164,7 @@ class Interpreter:
     `note` receives one line for each place with a reserved use that is carried on with.
     `names` may replace entries of `namespace`, which is how counters and events listen.  With
     `retired` blocks are one instruction, register writes are logged (`compile_python`), and it is
-    called after each.
+    called after each; `trapped` is called for an instruction that traps instead, ecall included.
     """
 
     def __init__(
@@ -174,12 +176,15 @@ class Interpreter:
         note: Callable[[int, str], None] = lambda pc, text: None,
         names: Mapping[str, Any] | None = None,
         retired: Callable[[Decoded], None] | None = None,
+        trapped: Callable[[Trap], None] = lambda trap: None,
     ) -> None:
         self.config = config
         self.state = state
         self.memory = memory
         self.note = note
         self.retired = retired
+        self.trapped = trapped
+        self._cycle_noted = False
         self.isa = isa()
         self._names = {**namespace(state, memory), **(names or {})}
         self._functions: dict[tuple[Any, ...], Compiled] = {}
@@ -209,6 +214,9 @@ class Interpreter:
         for violation in found:
             self.note(d.pc, str(violation))
         compiled = self.compiled(d.insn, d.fields, mode)
+        if compiled.reads_cycle and not self._cycle_noted:
+            self._cycle_noted = True
+            self.note(d.pc, CYCLE_NOTE)
         arguments = [(d.pc if p == "pc" else d.fields[p]) & _M64 for p in compiled.params]
         call = functools.partial(compiled.function, *arguments)
         return call, compiled.ends_block, compiled.reads_counters
@@ -235,6 +243,7 @@ class Interpreter:
                 program.params(),
                 ends or mode.elements == "vstart",
                 not program.reads().isdisjoint(_COUNTERS),
+                "cycle" in program.reads(),
             )
         return found
 
@@ -294,7 +303,9 @@ class Interpreter:
                 try:
                     block = code.blocks[pc] = self._block(pc, code.mode, limit)
                 except GuestFault as fault:
-                    return Trap(FETCH_FAULT, pc, fault.addr, "instruction fetch"), fuel
+                    trap = Trap(FETCH_FAULT, pc, fault.addr, "instruction fetch")
+                    self.trapped(trap)
+                    return trap, fuel
             if len(block.calls) > fuel:
                 block = code.singles.get(pc)
                 if block is None:
@@ -303,17 +314,19 @@ class Interpreter:
                 s[_CYCLE] = s[_INSTRET]
             s[_PC] = block.end
             recent.append(block)
+            block.vl_sum += s[_VL]  # only the last instruction of a block changes it
             done = 0
             try:
                 for done, call in enumerate(block.calls):  # noqa: B007
                     call()
             except (GuestTrap, GuestFault) as stop:
-                return self._stop(block, done, stop), fuel - done
+                trap = self._stop(block, done, stop)
+                self.trapped(trap)
+                return trap, fuel - done
             count = len(block.calls)
             fuel -= count
             s[_INSTRET] += count
             block.runs += 1
-            block.vl_sum += s[_VL]
             if retired is not None:
                 retired(block.decoded[0])
             if block.changes_mode:
@@ -363,8 +376,8 @@ class Interpreter:
                 cut = sum(n for done, n in block.stops.items() if done > i)
                 total = block.runs + cut
                 if total:
-                    average = block.vl_sum / block.runs if block.runs else 0
-                    yield d, block.mode, total, round(average * total)
+                    entries = block.runs + sum(block.stops.values())
+                    yield d, block.mode, total, round(block.vl_sum * total / entries)
 
 
 _NO_MODE: Final = Mode(None, "vl")

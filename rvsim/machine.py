@@ -79,6 +79,7 @@ class Machine:
         note: Callable[[str], object] = lambda text: None,
         names: Callable[[Machine], Mapping[str, Any]] | None = None,
         retired: Callable[[Decoded], None] | None = None,
+        trapped: Callable[[Trap], None] = lambda trap: None,
     ) -> None:
         self.config = make_config(
             cpu, isa=isa, vlen=vlen, agnostic=agnostic, vl_policy=vl_policy, reserved=reserved
@@ -95,6 +96,7 @@ class Machine:
             note=self._note_place,
             names=names(self) if names else None,
             retired=retired,
+            trapped=trapped,
         )
         self.image: Image | None = None
         self.process: LinuxProcess | None = None
