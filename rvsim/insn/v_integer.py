@@ -73,15 +73,15 @@ for _name, _funct6, _logic in (
 row("I", "vsll", 0b100101, "vv vx vi", unit=Unit.VSHIFT, spec="V 11.6", unsigned_imm=True,
     body=lambda vs2, op1: vs2 << op1)  # fmt: skip
 row("I", "vsrl", 0b101000, "vv vx vi", unit=Unit.VSHIFT, spec="V 11.6", unsigned_imm=True,
-    body=ir.shr_u)  # fmt: skip
+    body=lambda vs2, op1: ir.shr_u(vs2, op1))  # fmt: skip
 row("I", "vsra", 0b101001, "vv vx vi", unit=Unit.VSHIFT, spec="V 11.6", unsigned_imm=True,
-    body=ir.shr_s)  # fmt: skip
+    body=lambda vs2, op1: ir.shr_s(vs2, op1))  # fmt: skip
 
 # V 11.7  Narrowing shifts, by the low log2(2*SEW) bits
 row("I", "vnsrl", 0b101100, "wv wx wi", unit=Unit.VNARROW, spec="V 11.7", unsigned_imm=True,
-    widths=NARROWING, body=ir.shr_u)  # fmt: skip
+    widths=NARROWING, body=lambda vs2, op1: ir.shr_u(vs2, op1))  # fmt: skip
 row("I", "vnsra", 0b101101, "wv wx wi", unit=Unit.VNARROW, spec="V 11.7", unsigned_imm=True,
-    widths=NARROWING, body=ir.shr_s)  # fmt: skip
+    widths=NARROWING, body=lambda vs2, op1: ir.shr_s(vs2, op1))  # fmt: skip
 
 # V 11.8  Compares
 for _name, _funct6, _forms, _compare in (
@@ -97,17 +97,24 @@ for _name, _funct6, _forms, _compare in (
     row("I", _name, _funct6, _forms, unit=COMPARED, spec="V 11.8", widths=COMPARE, body=_compare)
 
 # V 11.9  Minimum and maximum
-row("I", "vminu", 0b000100, "vv vx", unit=ALU, spec="V 11.9", body=ir.min_u)
-row("I", "vmin", 0b000101, "vv vx", unit=ALU, spec="V 11.9", body=ir.min_s)
-row("I", "vmaxu", 0b000110, "vv vx", unit=ALU, spec="V 11.9", body=ir.max_u)
-row("I", "vmax", 0b000111, "vv vx", unit=ALU, spec="V 11.9", body=ir.max_s)
+row("I", "vminu", 0b000100, "vv vx", unit=ALU, spec="V 11.9",
+    body=lambda vs2, op1: ir.min_u(vs2, op1))  # fmt: skip
+row("I", "vmin", 0b000101, "vv vx", unit=ALU, spec="V 11.9",
+    body=lambda vs2, op1: ir.min_s(vs2, op1))  # fmt: skip
+row("I", "vmaxu", 0b000110, "vv vx", unit=ALU, spec="V 11.9",
+    body=lambda vs2, op1: ir.max_u(vs2, op1))  # fmt: skip
+row("I", "vmax", 0b000111, "vv vx", unit=ALU, spec="V 11.9",
+    body=lambda vs2, op1: ir.max_s(vs2, op1))  # fmt: skip
 
 # V 11.10  Single-width multiply
 row("M", "vmul", 0b100101, "vv vx", unit=Unit.VMUL, spec="V 11.10",
     body=lambda vs2, op1: vs2 * op1)  # fmt: skip
-row("M", "vmulh", 0b100111, "vv vx", unit=Unit.VMUL, spec="V 11.10", body=ir.mulh_s)
-row("M", "vmulhu", 0b100100, "vv vx", unit=Unit.VMUL, spec="V 11.10", body=ir.mulh_u)
-row("M", "vmulhsu", 0b100110, "vv vx", unit=Unit.VMUL, spec="V 11.10", body=ir.mulh_su)
+row("M", "vmulh", 0b100111, "vv vx", unit=Unit.VMUL, spec="V 11.10",
+    body=lambda vs2, op1: ir.mulh_s(vs2, op1))  # fmt: skip
+row("M", "vmulhu", 0b100100, "vv vx", unit=Unit.VMUL, spec="V 11.10",
+    body=lambda vs2, op1: ir.mulh_u(vs2, op1))  # fmt: skip
+row("M", "vmulhsu", 0b100110, "vv vx", unit=Unit.VMUL, spec="V 11.10",
+    body=lambda vs2, op1: ir.mulh_su(vs2, op1))  # fmt: skip
 
 
 # V 11.11  Divide and remainder: nothing traps, the special results are those of M 2
