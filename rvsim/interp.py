@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-import numpy as np
 
 from rvsim.config import Config
 from rvsim.decode import Decoded, decode, fetch, problems, refusal

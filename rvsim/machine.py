@@ -154,7 +154,7 @@ class Machine:
         return None if result.reason == "max_insns" else result
 
     def run(self, *, max_insns: int | None = None, timeout: float | None = None) -> RunResult:
-        """Run until the program ends, traps, or has executed `max_insns` (exactly) or `timeout` s."""
+        """Run until the program ends, traps, or has done exactly `max_insns`, or `timeout` s."""
         if self.process is None:
             raise RvsimError("nothing is loaded", hint="call load() first")
         fuel = _NO_LIMIT if max_insns is None else max_insns
