@@ -14,7 +14,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Final
 
-
 from rvsim.config import Config
 from rvsim.decode import Decoded, decode, fetch, problems, refusal
 from rvsim.insn.isa import isa
@@ -245,6 +244,11 @@ class Interpreter:
                 "cycle" in program.reads(),
             )
         return found
+
+    def program(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Program:
+        """The program of an instruction for its static fields and a mode."""
+        mode = mode if insn.vregs or insn.vector else _NO_MODE
+        return _program(insn, static_fields(insn, fields), self.config, mode)
 
     def decode_at(self, pc: int) -> Decoded:
         """The instruction at `pc`, decoded once; `GuestFault` if it cannot be fetched."""
