@@ -1,0 +1,214 @@
+"""Ordered events of a run, one instruction at a time (DESIGN 3).
+
+The events of one instruction come in one order: fetch, memory reads in element order, memory
+writes, register writes, vtype change, retire or trap.  Each is a fixed-size record; what does not
+fit (the contents of a vector register) the consumer reads from the state, which is the one behind
+the instruction.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from enum import IntEnum
+from typing import Any, Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rvsim.decode import Decoded
+from rvsim.insn.csrs import CSRS
+from rvsim.interp import Trap, namespace
+from rvsim.machine import Machine
+from rvsim.state import SLOT
+
+Array = npt.NDArray[Any]
+
+
+class Kind(IntEnum):
+    """What an event tells, and what its other fields then hold."""
+
+    FETCH = 0  # size: bytes of the instruction, addr: pc, value: the word
+    READ = 1  # index: lane, size: bytes, addr, value
+    WRITE = 2  # index: lane, size: bytes, addr, value
+    X = 3  # index: register, value
+    V = 4  # index: register, size: bytes written, addr: the first of them in the register
+    CSR = 5  # index: number, value
+    VTYPE = 6  # index: number of vl or vtype, value
+    RETIRE = 7  # addr: pc of the next instruction, value: instret
+    TRAP = 8  # index: cause, addr: pc, value: tval
+
+
+class Event(NamedTuple):
+    """One record; `Kind` says what the fields mean, and those it does not name are 0."""
+
+    kind: Kind
+    index: int = 0
+    size: int = 0
+    addr: int = 0
+    value: int = 0
+
+
+EVENT_DTYPE: Final = np.dtype(
+    [("kind", "u2"), ("index", "u2"), ("size", "u4"), ("addr", "u8"), ("value", "u8")]
+)
+"""The record as NumPy and compiled code have it: ``np.array(events, EVENT_DTYPE)``."""
+
+Consumer = Callable[[Decoded | None, Sequence[Event]], object]
+"""Receives an instruction and all its events; None for one that could not be fetched."""
+
+_CSR_NUMBERS: Final = {csr.name: number for number, csr in CSRS.items() if csr.name in SLOT}
+_VTYPE_NUMBERS: Final = {name: _CSR_NUMBERS.pop(name) for name in ("vl", "vtype")}
+
+
+class Recorder:
+    """Collects what one machine does, and hands it to consumers an instruction at a time.
+
+    It is made first and listens to the machine that is made with it:
+
+    >>> recorder = Recorder([lambda insn, events: print([e.kind.name for e in events])])
+    >>> machine = Machine(**recorder.hooks())
+    """
+
+    def __init__(self, consumers: Iterable[Consumer]) -> None:
+        self.consumers = list(consumers)
+        self._reads: list[Event] = []
+        self._writes: list[Event] = []
+        self._registers: list[Event] = []
+        self._vtype: list[Event] = []
+
+    def hooks(self) -> dict[str, Any]:
+        """Keyword arguments for `Machine`."""
+        return {"names": self.names, "retired": self.retired, "trapped": self.trapped}
+
+    # -- what the engine calls
+
+    def names(self, machine: Machine) -> dict[str, Any]:
+        """Replacements for the engine's memory accesses, and its logs of register writes."""
+        self._machine = machine
+        self._words = machine.state.words
+        self._vlenb = machine.state.vlenb
+        original = namespace(machine.state, machine.memory)
+        return {
+            **self.memory_names(original),
+            "log_x": self._log_x,
+            "log_v": self._log_v,
+            "log_csr": self._log_csr,
+        }
+
+    def memory_names(self, names: Mapping[str, Any]) -> dict[str, Any]:
+        """The memory accesses among `names`, each logged."""
+        logged: dict[str, Any] = {}
+        for size in (1, 2, 4, 8):
+            logged[f"load{size}"] = self._load(names[f"load{size}"], size)
+            logged[f"store{size}"] = self._store(names[f"store{size}"], size)
+        logged["load_run"] = self._load_run(names["load_run"])
+        logged["load_at"] = self._load_at(names["load_at"])
+        logged["store_run"] = self._store_run(names["store_run"])
+        logged["store_at"] = self._store_at(names["store_at"])
+        return logged
+
+    def retired(self, d: Decoded) -> None:
+        """The instruction is done: all its events go to the consumers."""
+        words = self._words
+        end = Event(Kind.RETIRE, addr=words[SLOT["pc"]], value=words[SLOT["instret"]])
+        self._hand_over(d, end)
+
+    def trapped(self, trap: Trap) -> None:
+        """The instruction ended in a trap; an ecall does too, before the system call is made."""
+        from rvsim.mem import GuestFault
+
+        try:
+            d = self._machine.interp.decode_at(trap.pc)
+        except GuestFault:
+            d = None
+        self._hand_over(d, Event(Kind.TRAP, trap.cause, addr=trap.pc, value=trap.tval))
+
+    def _hand_over(self, d: Decoded | None, end: Event) -> None:
+        fetch = [] if d is None else [Event(Kind.FETCH, 0, d.length, d.pc, d.word)]
+        events = [*fetch, *self._reads, *self._writes, *self._registers, *self._vtype, end]
+        for pending in (self._reads, self._writes, self._registers, self._vtype):
+            pending.clear()
+        for consumer in self.consumers:
+            consumer(d, events)
+
+    # -- registers
+
+    def _log_x(self, register: int) -> None:
+        self._registers.append(Event(Kind.X, register, 8, 0, self._words[register]))
+
+    def _log_v(self, register: int, byte_offset: int, nbytes: int) -> None:
+        vlenb = self._vlenb
+        end = byte_offset + nbytes
+        for start in range(byte_offset - byte_offset % vlenb, end, vlenb):
+            first = max(start, byte_offset)
+            size = min(end, start + vlenb) - first
+            number = register + start // vlenb
+            self._registers.append(Event(Kind.V, number, size, first - start))
+
+    def _log_csr(self, name: str) -> None:
+        """Only what software sees as a CSR; pc and reservations are state, but no CSRs."""
+        value = self._words[SLOT[name]]
+        if name in _VTYPE_NUMBERS:
+            self._vtype.append(Event(Kind.VTYPE, _VTYPE_NUMBERS[name], 8, 0, value))
+        elif name in _CSR_NUMBERS:
+            self._registers.append(Event(Kind.CSR, _CSR_NUMBERS[name], 8, 0, value))
+
+    # -- memory
+
+    def _load(self, load: Callable[[int], int], size: int) -> Callable[[int], int]:
+        def logged(addr: int) -> int:
+            value = load(addr)
+            self._reads.append(Event(Kind.READ, 0, size, addr, value))
+            return value
+
+        return logged
+
+    def _store(self, store: Callable[[int, int], None], size: int) -> Callable[[int, int], None]:
+        def logged(addr: int, value: int) -> None:
+            store(addr, value)
+            self._writes.append(Event(Kind.WRITE, 0, size, addr, value))
+
+        return logged
+
+    def _load_run(self, load_run: Callable[..., tuple[Array, int]]) -> Callable[..., Any]:
+        def logged(addr: int, active: Array | None, n: int, dtype: Any) -> tuple[Array, int]:
+            values, fault = load_run(addr, active, n, dtype)
+            addrs = range(addr, addr + n * values.itemsize, values.itemsize)
+            self._reads += _lanes(Kind.READ, addrs, values, active, fault)
+            return values, fault
+
+        return logged
+
+    def _load_at(self, load_at: Callable[..., tuple[Array, int]]) -> Callable[..., Any]:
+        def logged(addrs: Array, active: Array | None, dtype: Any) -> tuple[Array, int]:
+            values, fault = load_at(addrs, active, dtype)
+            self._reads += _lanes(Kind.READ, addrs.tolist(), values, active, fault)
+            return values, fault
+
+        return logged
+
+    def _store_run(self, store_run: Callable[..., int]) -> Callable[..., int]:
+        def logged(addr: int, values: Array, active: Array | None) -> int:
+            fault = store_run(addr, values, active)
+            addrs = range(addr, addr + len(values) * values.itemsize, values.itemsize)
+            self._writes += _lanes(Kind.WRITE, addrs, values, active, fault)
+            return fault
+
+        return logged
+
+    def _store_at(self, store_at: Callable[..., int]) -> Callable[..., int]:
+        def logged(addrs: Array, values: Array, active: Array | None) -> int:
+            fault = store_at(addrs, values, active)
+            self._writes += _lanes(Kind.WRITE, addrs.tolist(), values, active, fault)
+            return fault
+
+        return logged
+
+
+def _lanes(
+    kind: Kind, addrs: Sequence[int], values: Array, active: Array | None, fault: int
+) -> list[Event]:
+    """An event for each lane that was accessed: active ones before the one that faulted."""
+    chosen: Iterable[int] = range(len(values)) if active is None else np.flatnonzero(active)
+    size, numbers = values.itemsize, values.tolist()
+    return [Event(kind, int(i), size, addrs[i], numbers[i]) for i in chosen if i < fault]

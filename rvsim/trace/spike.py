@@ -1,0 +1,175 @@
+"""Spike's commit log (``spike --log-commits``), one line for each instruction that retires.
+
+    core   0: 0 0x0000000000010094 (0x02b30533) x10 0x0000000000000006
+    core   0: 0 0x0000000000010098 (0x00a5b023) mem 0x0000000000011000 0x0000000000000006
+
+As in Spike, registers come in the order of their numbers, a vector register shows all of it with
+the highest byte first, a load shows its addresses and a store its addresses and values, and an
+instruction that traps has no line; an ecall is one of these.  The privilege level is 0, user.
+
+Spike lists the vector registers of which it wrote an element: this log lists those that hold body
+elements, whatever the mask, and all of a group where agnostic elements are overwritten.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import IO, Final
+
+from rvsim.decode import Decoded
+from rvsim.errors import RvsimError
+from rvsim.insn.csrs import CSRS
+from rvsim.insn.registry import Insn
+from rvsim.insn.units import Unit
+from rvsim.machine import Machine
+from rvsim.trace.events import Event, Kind, Recorder
+from rvsim.vec.groups import VReg, resolve
+from rvsim.vec.vtype import VILL, VType, lmul_text
+
+_VSTART: Final = 0x008
+_VL, _VTYPE = 0xC20, 0xC21
+# Spike sorts what was written by number, and registers of one number by these.
+_X_ORDER, _V_ORDER, _CSR_ORDER = 0, 2, 4
+
+
+class SpikeLog:
+    """Writes the log of one machine to a file.
+
+    >>> log = SpikeLog()
+    >>> machine = Machine(**log.hooks())
+    >>> log.open(machine, "/no/such/folder/log")
+    Traceback (most recent call last):
+    rvsim.errors.RvsimError: cannot write /no/such/folder/log: No such file or directory
+    """
+
+    def __init__(self) -> None:
+        recorder = Recorder([self.instruction])
+        self.hooks = recorder.hooks
+        self._file: IO[str] | None = None
+        self._vl = 0
+        self._vtype = VILL
+
+    def open(self, machine: Machine, path: str) -> None:
+        """Begin the file; `RvsimError` if it cannot be written."""
+        try:
+            self._file = open(path, "w", encoding="ascii")  # noqa: SIM115 (closed by `close`)
+        except OSError as error:
+            raise RvsimError(f"cannot write {path}: {error.strerror}") from None
+        self._machine = machine
+        self._vl, self._vtype = machine.state["vl"], machine.state["vtype"]
+
+    def close(self) -> None:
+        """Write out what is buffered."""
+        if self._file is not None:
+            file, self._file = self._file, None
+            try:
+                file.close()
+            except OSError as error:
+                raise RvsimError(f"cannot write {file.name}: {error.strerror}") from None
+
+    def instruction(self, d: Decoded | None, events: Sequence[Event]) -> None:
+        """Log one instruction."""
+        if self._file is None or d is None or events[-1].kind == Kind.TRAP:
+            return
+        assert d.insn is not None, "only instructions retire"
+        line = "".join(self._parts(d, d.insn, events)) + "\n"
+        try:
+            self._file.write(line)
+        except OSError as error:
+            raise RvsimError(f"cannot write {self._file.name}: {error.strerror}") from None
+
+    # -- the parts of a line
+
+    def _parts(self, d: Decoded, insn: Insn, events: Sequence[Event]) -> Iterator[str]:
+        yield f"core   0: 0 {_hex(d.pc, 8)} ({_hex(d.word, d.length)})"
+        written = {(e.index, _X_ORDER): e for e in events if e.kind == Kind.X}
+        written |= {(e.index, _CSR_ORDER): e for e in events if e.kind == Kind.CSR}
+        body = self._body_registers(d, insn)
+        written |= {(e.index, _V_ORDER): e for e in events if e.kind == Kind.V and e.index in body}
+        changed = self._vtype_changes(d, events)
+        written |= {(e.index, _CSR_ORDER): e for e in changed}
+        if insn.unit.is_vector:
+            # Spike ends each vector instruction by writing vstart.
+            written[_VSTART, _CSR_ORDER] = Event(Kind.CSR, _VSTART)
+            if insn.unit is not Unit.VSET:
+                yield self._vector_state()
+        for key in sorted(written):
+            yield self._register(written[key])
+        for e in events:
+            if e.kind == Kind.READ:
+                yield f" mem {_hex(e.addr, 8)}"
+            elif e.kind == Kind.WRITE:
+                yield f" mem {_hex(e.addr, 8)} {_hex(e.value, e.size)}"
+
+    def _register(self, e: Event) -> str:
+        match e.kind:
+            case Kind.X:
+                return f" x{e.index:<2} {_hex(e.value, 8)}"
+            case Kind.V:
+                contents = self._machine.state.v[e.index].tobytes()
+                return f" v{e.index:<2} 0x{contents[::-1].hex()}"
+            case _:
+                return f" c{e.index}_{CSRS[e.index].name} {_hex(e.value, 8)}"
+
+    def _vector_state(self) -> str:
+        """``e8 m1 l32``; the vl of a load that trims it is the new one."""
+        vtype = VType.decode(self._vtype)
+        if vtype is None:
+            return " e8 m1 l0"
+        return f" e{vtype.sew} {lmul_text(vtype.lmul_log2)} l{self._vl}"
+
+    def _vtype_changes(self, d: Decoded, events: Sequence[Event]) -> list[Event]:
+        """What of vl and vtype was written: Spike writes vtype only where it differs."""
+        changes = [e for e in events if e.kind == Kind.VTYPE]
+        keeps_vl = d.insn is not None and d.insn.unit is Unit.VSET and _keeps_vl(d)
+        logged = []
+        for e in changes:
+            if e.index == _VTYPE:
+                if e.value != self._vtype:
+                    logged.append(e)
+                self._vtype = e.value
+            else:
+                if not keeps_vl or e.value != self._vl:
+                    logged.append(e)
+                self._vl = e.value
+        return logged
+
+    def _body_registers(self, d: Decoded, insn: Insn) -> frozenset[int]:
+        """The registers that hold body elements of a destination, before this instruction."""
+        config = self._machine.config
+        found: set[int] = set()
+        for operand in insn.vregs:
+            if operand.dest:
+                found.update(
+                    self._all_of(d, operand)
+                    if config.agnostic != "undisturbed"
+                    else self._with_body(d, operand)
+                )
+        return frozenset(found)
+
+    def _all_of(self, d: Decoded, operand: VReg) -> Iterator[int]:
+        vtype = VType.decode(self._vtype) or VType(3, 0)
+        yield from resolve(operand, d.fields, vtype).registers
+
+    def _with_body(self, d: Decoded, operand: VReg) -> Iterator[int]:
+        vtype = VType.decode(self._vtype) or VType(3, 0)
+        group = resolve(operand, d.fields, vtype)
+        if operand.eew.kind == "whole":
+            yield from group.registers
+        elif self._vl and operand.eew.kind in ("mask", "scalar"):
+            yield group.reg
+        elif self._vl:
+            per_field = max(1, group.nregs // operand.nf)
+            used = -((-self._vl << group.eew_log2) // self._machine.config.vlen)
+            for field in range(operand.nf):
+                start = group.reg + field * per_field
+                yield from range(start, start + min(used, per_field))
+
+
+def _keeps_vl(d: Decoded) -> bool:
+    """vsetvli and vsetvl with rd = rs1 = x0 (V 6.2)."""
+    return d.fields["rd"] == 0 and d.fields.get("rs1", 1) == 0
+
+
+def _hex(value: int, nbytes: int) -> str:
+    return f"{value:#0{2 + 2 * nbytes}x}"
