@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from dataclasses import replace
 
 from rvsim import ir
 from rvsim.insn.encoding import Encoding
@@ -180,8 +181,9 @@ def vcompress(ctx: Context) -> None:
     shape = shape_of(ctx, masked=False)
     selected = ir.read_mask("vs1", shape.n) & shape.body()
     packed = ir.compress(ir.read_v("vs2", shape.n, ctx.v.sew), selected)
-    total = ir.count(selected)
-    Shape(ctx.config, ctx.v, "vl", shape.n, masked=False, evl=total).write("vd", packed)
+    # With vl > 0 and nothing selected, all is tail.
+    result = replace(shape, known="vl", evl=ir.count(selected), updates=shape.has_body())
+    result.write("vd", packed)
 
 
 _define("vcompress.vm", "010111 1 vs2 vs1 010 vd 1010111", "vd, vs2, vs1", Unit.VCOMPRESS,

@@ -25,7 +25,8 @@ LANE_BITS: Final = 16
 class Shape:
     """The element sets of one vector instruction over `n` body lanes.
 
-    `known` as in `Context.elements`; `evl` overrides vl (whole registers, mask loads).
+    `known` as in `Context.elements`; `evl` overrides vl (whole registers, mask loads), and
+    `updates` whether anything is written at all (`has_body`).
     """
 
     config: Config
@@ -34,6 +35,7 @@ class Shape:
     n: int
     masked: bool
     evl: Value | None = None
+    updates: Value | None = None
 
     # -- element sets
 
@@ -74,6 +76,8 @@ class Shape:
 
     def has_body(self) -> Value:
         """Whether vstart < vl: where not, no element of any kind is written (V 5.4)."""
+        if self.updates is not None:
+            return self.updates
         if self.known == "full" or self.whole:
             return ir.const(1, 1)
         start = ir.read("vstart") if self.known == "vstart" else ir.const(0, 64)
