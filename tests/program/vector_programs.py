@@ -1,0 +1,286 @@
+"""Random straight-line vector programs of legal forms, as Linux executables.
+
+A program loads all v and x registers from its data, executes blocks of one vset* and some vector
+instructions, and writes its work area, x registers, CSRs and v registers to stdout.  An
+instruction with an address is preceded by those that make one inside the work area.
+"""
+
+from __future__ import annotations
+
+import random
+import struct
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cache
+
+from rvsim.config import Config
+from rvsim.decode import problems
+from rvsim.insn.csrs import CSRS
+from rvsim.insn.isa import isa
+from rvsim.insn.registry import Insn
+from rvsim.insn.units import Unit
+from rvsim.vec.vtype import VType
+from tests.program.bare import Step, assemble, load_upper, random_fields, step
+from tests.program.elf_writer import write_elf
+
+TEXT, DATA = 0x100000, 0x400000
+X_INIT, V_INIT, INDICES, WORK, DUMP = (DATA + n for n in (0, 0x1000, 0x3000, 0x6000, 0x9000))
+WORK_SIZE = DUMP - WORK
+REACH = 0x1000
+"""Bytes around a base address that an access may use; bases are in the middle third."""
+
+V_DUMP = 0x140
+INDEX_TABLE = 0x1000
+"""Bytes of the table of offsets for each width of 16, 32 and 64 bits."""
+
+CSR_NAMES = ("vl", "vtype", "vstart", "vcsr", "vlenb")
+CSR_NUMBERS = {csr.name: csr.number for csr in CSRS.values()}
+
+SCRATCH, BASE, STRIDE = 31, 30, 29
+FREE_X = range(0, 29)
+"""x registers that a program computes with; the three above make addresses."""
+
+SYS_WRITE, SYS_EXIT = 64, 93
+_INDEXED = frozenset({Unit.VLOAD_INDEXED, Unit.VSTORE_INDEXED})
+_ATTEMPTS = 200
+
+Block = tuple[Step, ...]
+"""A step and what makes its operands: never cut when a program is shortened."""
+
+Allowed = Callable[[Insn, VType], bool]
+
+
+@dataclass(frozen=True)
+class Program:
+    """What to execute between loading and writing out, and the data it starts from."""
+
+    config: Config
+    seed: int
+    blocks: tuple[Block, ...]
+    data: bytes
+
+    def elf(self, count: int | None = None) -> bytes:
+        """The executable of the first `count` blocks, or all."""
+        steps = [s for block in self.blocks[:count] for s in block]
+        text = assemble([*_prologue(self.config), *steps, *_epilogue(self.config)])
+        return write_elf(text, self.data, text_addr=TEXT, data_addr=DATA)
+
+
+def output_size(config: Config) -> int:
+    return WORK_SIZE + V_DUMP + 32 * config.vlenb
+
+
+def output_differences(config: Config, one: bytes, other: bytes) -> list[str]:
+    """Names of the places at which two outputs differ, with both contents."""
+    if len(one) != len(other):
+        return [f"outputs of {len(one)} and {len(other)} bytes"]
+    spans = [(f"memory+{at:#x}", at, 16) for at in range(0, WORK_SIZE, 16)]
+    spans += [(f"x{n}", WORK_SIZE + 8 * n, 8) for n in range(32)]
+    spans += [(name, WORK_SIZE + 256 + 8 * n, 8) for n, name in enumerate(CSR_NAMES)]
+    first_v = WORK_SIZE + V_DUMP
+    spans += [(f"v{n}", first_v + config.vlenb * n, config.vlenb) for n in range(32)]
+    return [
+        f"{name}: {one[at : at + n][::-1].hex()} | {other[at : at + n][::-1].hex()}"
+        for name, at, n in spans
+        if one[at : at + n] != other[at : at + n]
+    ]
+
+
+def _prologue(config: Config) -> Iterable[Step]:
+    yield load_upper(SCRATCH, V_INIT)
+    yield step("addi", rd=BASE, rs1=0, imm=min(8 * config.vlenb, 1024))
+    for first in range(0, 32, 8):
+        yield step("vl8re8.v", vd=first, rs1=SCRATCH)
+        yield step("add", rd=SCRATCH, rs1=SCRATCH, rs2=BASE)
+    yield step("csrrwi", rd=0, csr=CSR_NUMBERS["vcsr"], uimm=0)
+    yield load_upper(SCRATCH, X_INIT)
+    for register in range(1, SCRATCH):
+        yield step("ld", rd=register, rs1=SCRATCH, imm=8 * register)
+
+
+def _epilogue(config: Config) -> Iterable[Step]:
+    yield load_upper(SCRATCH, DUMP)
+    for register in FREE_X:
+        yield step("sd", rs1=SCRATCH, rs2=register, imm=8 * register)
+    for position, name in enumerate(CSR_NAMES):
+        yield step("csrrs", rd=5, csr=CSR_NUMBERS[name], rs1=0)
+        yield step("sd", rs1=SCRATCH, rs2=5, imm=256 + 8 * position)
+    yield step("addi", rd=SCRATCH, rs1=SCRATCH, imm=V_DUMP)
+    yield step("addi", rd=BASE, rs1=0, imm=8 * config.vlenb)
+    for first in range(0, 32, 8):
+        yield step("vs8r.v", vs3=first, rs1=SCRATCH)
+        yield step("add", rd=SCRATCH, rs1=SCRATCH, rs2=BASE)
+    yield step("addi", rd=10, rs1=0, imm=1)
+    yield load_upper(11, WORK)
+    size = output_size(config)
+    yield step("lui", rd=12, uimm=(size + 0x800) >> 12)
+    yield step("addi", rd=12, rs1=12, imm=(size + 0x800 & 0xFFF) - 0x800)
+    yield step("addi", rd=17, rs1=0, imm=SYS_WRITE)
+    yield step("ecall")
+    yield step("addi", rd=10, rs1=0, imm=0)
+    yield step("addi", rd=17, rs1=0, imm=SYS_EXIT)
+    yield step("ecall")
+
+
+def _data(rng: random.Random, config: Config) -> bytes:
+    """Initial x registers, v registers, tables of offsets and work area; zeros to write to."""
+    data = bytearray(WORK - DATA + output_size(config))
+    for register in range(32):
+        value = rng.choice(
+            (rng.getrandbits(64), rng.getrandbits(8), -rng.getrandbits(8), 1 << rng.randrange(64))
+        )
+        struct.pack_into("<Q", data, 8 * register, value & (1 << 64) - 1)
+    at = V_INIT - DATA
+    for register in range(32):
+        data[at : at + config.vlenb] = _lanes(rng, config.vlenb)
+        at += config.vlenb
+    for table, width in enumerate((2, 4, 8)):
+        at = INDICES - DATA + table * INDEX_TABLE
+        for offset in range(0, INDEX_TABLE, width):
+            value = rng.randrange(REACH - 64)
+            data[at + offset : at + offset + width] = value.to_bytes(width, "little")
+    data[WORK - DATA : DUMP - DATA] = rng.randbytes(WORK_SIZE)
+    return bytes(data)
+
+
+def _lanes(rng: random.Random, size: int) -> bytes:
+    """Random bytes, or mostly extreme ones, so that sums saturate and compares find equals."""
+    if rng.random() < 0.5:
+        return rng.randbytes(size)
+    return bytes(rng.choice((0, 0, 1, 0x7F, 0x80, 0xFF, 0xFF)) for _ in range(size))
+
+
+@cache
+def vector_insns() -> dict[Unit, tuple[Insn, ...]]:
+    """The standard vector instructions but vset*, by class."""
+    classes: dict[Unit, list[Insn]] = {}
+    for insn in isa().insns:
+        if insn.unit.is_vector and insn.extensions == ("v",) and insn.unit is not Unit.VSET:
+            classes.setdefault(insn.unit, []).append(insn)
+    return {unit: tuple(insns) for unit, insns in classes.items()}
+
+
+def make_program(
+    config: Config, seed: int, blocks: int, allowed: Allowed = lambda insn, vtype: True
+) -> Program:
+    """A program of about `blocks` vector instructions, the same for the same arguments.
+
+    `allowed` may refuse instructions under a vtype, beyond those that are not legal.
+    """
+    rng = random.Random(seed)
+    made: list[Block] = []
+    while len(made) < blocks:
+        vtype, configure = _configure(rng, config)
+        made.append(configure)
+        for _ in range(rng.randint(1, 8)):
+            made.append(_vector_block(rng, config, vtype, allowed))
+            if rng.random() < 0.1:
+                made.append(_csr_block(rng))
+    return Program(config, seed, tuple(made), _data(rng, config))
+
+
+def _random_vtype(rng: random.Random, config: Config) -> VType:
+    while True:
+        vtype = VType(rng.randint(3, 6), rng.randint(-3, 3), rng.random() < 0.5, rng.random() < 0.5)
+        if vtype.supported(config.elen):
+            return vtype
+
+
+def _avl(rng: random.Random, vlmax: int) -> int:
+    kind = rng.randrange(8)
+    if kind < 3:
+        return rng.randint(0, min(vlmax, 2047))
+    return (0, 1, vlmax, min(vlmax + 1, 2047), min(2 * vlmax, 2047))[kind - 3]
+
+
+def _configure(rng: random.Random, config: Config) -> tuple[VType, Block]:
+    """A legal vtype, and the instructions that set it with some vl."""
+    vtype = _random_vtype(rng, config)
+    bits, rd = vtype.encode(), rng.choice(FREE_X)
+    avl = step("addi", rd=STRIDE, rs1=0, imm=_avl(rng, vtype.vlmax(config.vlen)))
+    match rng.randrange(5):
+        case 0:
+            return vtype, (step("vsetivli", rd=rd, uimm=rng.randrange(32), vtypei=bits),)
+        case 1:
+            wanted = step("addi", rd=BASE, rs1=0, imm=bits)
+            return vtype, (avl, wanted, step("vsetvl", rd=rd, rs1=STRIDE, rs2=BASE))
+        case 2:  # AVL ~0; rd = x0 would keep vl
+            return vtype, (step("vsetvli", rd=rd or 1, rs1=0, vtypei=bits),)
+        case 3:  # an unsupported vtype clears vl; vsetvli x0, x0 of the same ratio keeps it
+            vill = step("vsetvli", rd=rd, rs1=STRIDE, vtypei=rng.choice((0b100, 0b1000000000, 63)))
+            same = step("vsetvli", rd=0, rs1=0, vtypei=bits ^ rng.choice((0, 64, 128, 192)))
+            again = VType.decode(same.fields["vtypei"])
+            assert again is not None
+            return again, (avl, vill, step("vsetvli", rd=rd, rs1=STRIDE, vtypei=bits), same)
+        case _:
+            return vtype, (avl, step("vsetvli", rd=rd, rs1=STRIDE, vtypei=bits))
+
+
+def _csr_block(rng: random.Random) -> Block:
+    """A write to the fixed-point CSRs, or a read of any vector CSR."""
+    if rng.random() < 0.3:
+        number = CSR_NUMBERS[rng.choice(CSR_NAMES)]
+        return (step("csrrs", rd=rng.choice(FREE_X), csr=number, rs1=0),)
+    number = CSR_NUMBERS[rng.choice(("vxrm", "vxsat", "vcsr"))]
+    name = rng.choice(("csrrw", "csrrs", "csrrc", "csrrwi", "csrrsi", "csrrci"))
+    insn = isa().by_name[name]
+    return (Step(name, random_fields(rng, insn, csr=number, rd=rng.choice(FREE_X))),)
+
+
+def _vector_block(rng: random.Random, config: Config, vtype: VType, allowed: Allowed) -> Block:
+    """One legal vector instruction under this vtype, with what makes its addresses."""
+    while True:
+        insn = rng.choice(vector_insns()[rng.choice(tuple(vector_insns()))])
+        if not allowed(insn, vtype):
+            continue
+        for _ in range(_ATTEMPTS):
+            fields = _operands(rng, insn)
+            setup = _address(rng, config, vtype, insn, fields)
+            steps = (*setup, Step(insn.name, fields))
+            if all(not problems(s.insn, s.fields, vtype, config) for s in steps):
+                return steps
+
+
+def _operands(rng: random.Random, insn: Insn) -> dict[str, int]:
+    """Fields with registers that are often at the start of a group, and often the same."""
+    fields = random_fields(rng, insn)
+    align = 1 << rng.randrange(4)
+    for name in ("vd", "vs1", "vs2", "vs3"):
+        if name in fields:
+            fields[name] = fields[name] // align * align
+    if rng.random() < 0.1 and {"vd", "vs2"} <= fields.keys():
+        fields["vs2"] = fields["vd"]
+    if "rd" in fields:
+        fields["rd"] = rng.choice(FREE_X)
+    return fields
+
+
+def _address(
+    rng: random.Random, config: Config, vtype: VType, insn: Insn, fields: dict[str, int]
+) -> Block:
+    """What points rs1, the stride or the indices of a memory instruction into the work area."""
+    if not insn.unit.value.startswith(("vload", "vstore")):
+        return ()
+    fields["rs1"] = BASE
+    base = (
+        load_upper(BASE, WORK + REACH),
+        step("addi", rd=BASE, rs1=BASE, imm=rng.randrange(0, 2048)),
+    )
+    if "rs2" in fields:
+        limit = (REACH - 64) // vtype.vlmax(config.vlen)
+        fields["rs2"] = rng.choice((0, STRIDE, STRIDE, STRIDE))
+        width = max(1, limit // 8)
+        stride = rng.choice((rng.randint(-limit, limit), rng.randint(-width, width) * 8))
+        return (*base, step("addi", rd=STRIDE, rs1=0, imm=max(-2048, min(stride, 2047))))
+    if "vs2" not in fields:
+        return base
+    width = int(insn.name.rpartition("ei")[2].removesuffix(".v"))
+    if width == 8:
+        return base
+    table = INDICES + INDEX_TABLE * (width.bit_length() - 5)
+    return (
+        load_upper(STRIDE, table),
+        step("addi", rd=STRIDE, rs1=STRIDE, imm=rng.randrange(0, 2048, 8)),
+        step(f"vle{width}.v", vd=fields["vs2"], rs1=STRIDE, vm=1),
+        *base,
+    )
