@@ -28,28 +28,28 @@ class Kind(IntEnum):
     """What an event tells, and what its other fields then hold."""
 
     FETCH = 0  # size: bytes of the instruction, addr: pc, value: the word
-    READ = 1  # index: lane, size: bytes, addr, value
-    WRITE = 2  # index: lane, size: bytes, addr, value
-    X = 3  # index: register, value
-    V = 4  # index: register, size: bytes written, addr: the first of them in the register
-    CSR = 5  # index: number, value
-    VTYPE = 6  # index: number of vl or vtype, value
+    READ = 1  # number: lane, size: bytes, addr, value
+    WRITE = 2  # number: lane, size: bytes, addr, value
+    X = 3  # number: register, value
+    V = 4  # number: register, size: bytes written, addr: the first of them in the register
+    CSR = 5  # number: number, value
+    VTYPE = 6  # number: number of vl or vtype, value
     RETIRE = 7  # addr: pc of the next instruction, value: instret
-    TRAP = 8  # index: cause, addr: pc, value: tval
+    TRAP = 8  # number: cause, addr: pc, value: tval
 
 
 class Event(NamedTuple):
     """One record; `Kind` says what the fields mean, and those it does not name are 0."""
 
     kind: Kind
-    index: int = 0
+    number: int = 0
     size: int = 0
     addr: int = 0
     value: int = 0
 
 
 EVENT_DTYPE: Final = np.dtype(
-    [("kind", "u2"), ("index", "u2"), ("size", "u4"), ("addr", "u8"), ("value", "u8")]
+    [("kind", "u2"), ("number", "u2"), ("size", "u4"), ("addr", "u8"), ("value", "u8")]
 )
 """The record as NumPy and compiled code have it: ``np.array(events, EVENT_DTYPE)``."""
 

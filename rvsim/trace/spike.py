@@ -82,12 +82,14 @@ class SpikeLog:
 
     def _parts(self, d: Decoded, insn: Insn, events: Sequence[Event]) -> Iterator[str]:
         yield f"core   0: 0 {_hex(d.pc, 8)} ({_hex(d.word, d.length)})"
-        written = {(e.index, _X_ORDER): e for e in events if e.kind == Kind.X}
-        written |= {(e.index, _CSR_ORDER): e for e in events if e.kind == Kind.CSR}
+        written = {(e.number, _X_ORDER): e for e in events if e.kind == Kind.X}
+        written |= {(e.number, _CSR_ORDER): e for e in events if e.kind == Kind.CSR}
         body = self._body_registers(d, insn)
-        written |= {(e.index, _V_ORDER): e for e in events if e.kind == Kind.V and e.index in body}
+        written |= {
+            (e.number, _V_ORDER): e for e in events if e.kind == Kind.V and e.number in body
+        }
         changed = self._vtype_changes(d, events)
-        written |= {(e.index, _CSR_ORDER): e for e in changed}
+        written |= {(e.number, _CSR_ORDER): e for e in changed}
         if insn.unit.is_vector:
             # Spike ends each vector instruction by writing vstart.
             written[_VSTART, _CSR_ORDER] = Event(Kind.CSR, _VSTART)
@@ -104,12 +106,12 @@ class SpikeLog:
     def _register(self, e: Event) -> str:
         match e.kind:
             case Kind.X:
-                return f" x{e.index:<2} {_hex(e.value, 8)}"
+                return f" x{e.number:<2} {_hex(e.value, 8)}"
             case Kind.V:
-                contents = self._machine.state.v[e.index].tobytes()
-                return f" v{e.index:<2} 0x{contents[::-1].hex()}"
+                contents = self._machine.state.v[e.number].tobytes()
+                return f" v{e.number:<2} 0x{contents[::-1].hex()}"
             case _:
-                return f" c{e.index}_{CSRS[e.index].name} {_hex(e.value, 8)}"
+                return f" c{e.number}_{CSRS[e.number].name} {_hex(e.value, 8)}"
 
     def _vector_state(self) -> str:
         """``e8 m1 l32``; the vl of a load that trims it is the new one."""
@@ -124,7 +126,7 @@ class SpikeLog:
         keeps_vl = d.insn is not None and d.insn.unit is Unit.VSET and _keeps_vl(d)
         logged = []
         for e in changes:
-            if e.index == _VTYPE:
+            if e.number == _VTYPE:
                 if e.value != self._vtype:
                     logged.append(e)
                 self._vtype = e.value
