@@ -131,7 +131,7 @@ def _data(rng: random.Random, config: Config) -> bytes:
         )
         struct.pack_into("<Q", data, 8 * register, value & (1 << 64) - 1)
     at = V_INIT - DATA
-    for register in range(32):
+    for _ in range(32):
         data[at : at + config.vlenb] = _lanes(rng, config.vlenb)
         at += config.vlenb
     for table, width in enumerate((2, 4, 8)):
