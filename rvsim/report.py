@@ -1,0 +1,269 @@
+"""What people read after a guest trap: what and where, which rule, the state, and a way on.
+
+illegal instruction at 0x10a2c in gemm_tile_s8+0x1c (gemm.c:41): vrgather.vv v4, v4, v8
+  destination vd = v4 (EEW 8, EMUL m1) overlaps source vs2 = v4 (EEW 8, EMUL m1) (V 16.4)
+  vtype e8,m1,ta,ma  vl 32  vstart 0
+  try: rvsim explain 0x32440257 --vtype e8,m1,ta,ma
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator
+from typing import Final
+
+from rvsim.decode import Decoded, problems
+from rvsim.disasm import X_NAMES, disassemble
+from rvsim.insn.causes import (
+    BREAKPOINT,
+    FETCH_MISALIGNED,
+    ILLEGAL_INSTRUCTION,
+    LOAD_MISALIGNED,
+    LOAD_PAGE_FAULT,
+    STORE_MISALIGNED,
+    STORE_PAGE_FAULT,
+)
+from rvsim.insn.units import Unit
+from rvsim.interp import FETCH_FAULT, Trap
+from rvsim.machine import Machine
+from rvsim.mem import PAGE, GuestFault, R, W, X
+from rvsim.profiles import DEFAULT_CPU, make_config
+from rvsim.vec.groups import Group, resolve
+from rvsim.vec.vtype import VType, vtype_text
+
+_CAUSES: Final = {
+    FETCH_MISALIGNED: "misaligned jump target",
+    ILLEGAL_INSTRUCTION: "illegal instruction",
+    BREAKPOINT: "breakpoint",
+    LOAD_MISALIGNED: "misaligned load",
+    STORE_MISALIGNED: "misaligned store",
+    FETCH_FAULT: "instruction fetch fault",
+    LOAD_PAGE_FAULT: "load fault",
+    STORE_PAGE_FAULT: "store fault",
+}
+_NEEDS: Final = {
+    FETCH_FAULT: (X, "executed"),
+    LOAD_PAGE_FAULT: (R, "read"),
+    STORE_PAGE_FAULT: (W, "written"),
+}
+_MISALIGNED: Final = (LOAD_MISALIGNED, STORE_MISALIGNED)
+_EVERYTHING: Final = "generic-rv64gcv"
+_NULL_LIMIT: Final = PAGE
+_SHOWN_BYTES: Final = 16
+_SHOWN_REGISTERS: Final = 4
+
+
+def trap_report(machine: Machine, trap: Trap) -> str:
+    """The four parts of a guest trap's message, on several lines without a newline at the end."""
+    d = instruction_at(machine, trap.pc)
+    cause = _CAUSES.get(trap.cause, f"trap {trap.cause}")
+    text = f": {disassemble(d)}" if d is not None and d.insn is not None else ""
+    lines = [f"{cause} at {machine.place(trap.pc)}{text}"]
+    lines += [f"  {line}" for line in (*_rule(machine, trap), *_state(machine, d))]
+    lines += [f"  try: {line}" for line in _ways_on(machine, trap, d)]
+    return "\n".join(lines)
+
+
+def recent_report(machine: Machine, count: int = 8) -> str:
+    """The last instructions executed, the latest last, with their places; empty if none was."""
+    executed = machine.interp.recent(count)
+    if not executed:
+        return ""
+    rows = [(machine.place(d.pc), disassemble(d)) for d in executed]
+    width = max(len(place) for place, _ in rows)
+    return "\n".join(
+        [
+            "  last instructions executed:",
+            *(f"    {place:<{width}}  {text}" for place, text in rows),
+        ]
+    )
+
+
+def instruction_at(machine: Machine, pc: int) -> Decoded | None:
+    """The instruction at `pc`, or None where none can be fetched."""
+    try:
+        return machine.interp.decode_at(pc)
+    except GuestFault:
+        return None
+
+
+# -- which rule
+
+
+def _rule(machine: Machine, trap: Trap) -> Iterator[str]:
+    if trap.cause not in _NEEDS:
+        yield trap.why
+    else:
+        need, done = _NEEDS[trap.cause]
+        if "vector" in trap.why:
+            yield trap.why
+        yield f"address {trap.tval:#x} cannot be {done}: {_reason(machine, trap.tval, need)}"
+    if trap.cause in _MISALIGNED:
+        yield f"address {trap.tval:#x}"
+
+
+def _reason(machine: Machine, addr: int, need: int) -> str:
+    """Why an access that begins at `addr` is refused, and what is there or near."""
+    memory = machine.memory
+    next_page = addr // PAGE * PAGE + PAGE
+    if next_page < memory.size and int(memory.perm[addr // PAGE]) & need:
+        return f"it runs into {next_page:#x}, {_what_is_wrong(machine, next_page)}"
+    return _what_is_wrong(machine, addr)
+
+
+def _what_is_wrong(machine: Machine, addr: int) -> str:
+    memory = machine.memory
+    if addr < _NULL_LIMIT:
+        return "a null pointer, or an offset from one"
+    if addr >= memory.size:
+        return f"outside the guest's memory of {memory.size:#x} bytes"
+    perm = int(memory.perm[addr // PAGE])
+    if perm:
+        return f"{_what_is_at(machine, addr)} is {_permission_text(perm)}"
+    return f"nothing is mapped there{_neighbour(machine, addr)}"
+
+
+def _permission_text(perm: int) -> str:
+    if not perm & (R | W | X):
+        return "mapped without any permission"
+    letters = "".join(c if perm & bit else "-" for c, bit in (("r", R), ("w", W), ("x", X)))
+    return f"mapped {letters}"
+
+
+def _what_is_at(machine: Machine, addr: int) -> str:
+    """A mapped address in words: symbol, segment, heap, stack or its guard page."""
+    image, process = machine.image, machine.process
+    if image is not None:
+        symbol = image.symbols.lookup(addr)
+        if symbol is not None:
+            return f"{symbol[0]}+{symbol[1]:#x}"
+        if any(s.addr <= addr < s.end for s in image.segments):
+            return "the program's image"
+    if process is not None:
+        stack = process.mmap_top + PAGE
+        if stack - PAGE <= addr < stack:
+            return "the stack's guard page (a stack overflow?)"
+        if stack <= addr < stack + process.stack_size:
+            return "the stack"
+        if process.brk_start <= addr < process.brk:
+            return "the heap"
+    return "it"
+
+
+def _neighbour(machine: Machine, addr: int) -> str:
+    """``, 0x40 bytes past the end of table``: the nearest thing below, if it is near."""
+    image = machine.image
+    ends = [s.end for s in image.segments] if image is not None else []
+    if machine.process is not None:
+        ends.append(machine.process.brk)
+    below = max((end for end in ends if end <= addr), default=None)
+    if below is None or addr - below >= 1 << 20:
+        return ""
+    what = _what_is_at(machine, below - 1).partition("+")[0]
+    return f", {addr - below:#x} bytes past the end of {what}"
+
+
+# -- the state that matters
+
+
+def _state(machine: Machine, d: Decoded | None) -> Iterator[str]:
+    state = machine.state
+    if d is None or d.insn is None:
+        yield f"ra {state.x[1]:#x}  sp {state.x[2]:#x}"
+        return
+    if d.insn.unit.is_vector:
+        vtype = vtype_text(state["vtype"])
+        yield f"vtype {vtype}  vl {state['vl']}  vstart {state['vstart']}"
+    scalars = _scalar_registers(d)
+    if scalars:
+        yield "  ".join(f"{X_NAMES[n]} {state.x[n]:#x}" for n in scalars)
+    for group in _groups(machine, d):
+        yield from _vector_registers(machine, group)
+
+
+def _scalar_registers(d: Decoded) -> list[int]:
+    """Integer registers that the instruction reads, and x0 not among them."""
+    assert d.insn is not None
+    found: list[int] = []
+    for operand in ("rs1", "rs2"):
+        source = d.insn.source(operand)
+        number = source if isinstance(source, int) else d.fields.get(source, 0)
+        if number and number not in found:
+            found.append(number)
+    return found
+
+
+def _groups(machine: Machine, d: Decoded) -> list[Group]:
+    """Register groups of the sources, each once; none where vtype doesn't tell them."""
+    assert d.insn is not None
+    vtype = VType.decode(machine.state["vtype"])
+    sources = [v for v in d.insn.vregs if v.source and v.field in d.fields]
+    if vtype is None or problems(d.insn, d.fields, vtype, machine.config):
+        return []  # the rule names the registers, their contents don't matter
+    return [resolve(v, d.fields, vtype) for v in sources]
+
+
+def _vector_registers(machine: Machine, group: Group) -> Iterator[str]:
+    """The first bytes of the first registers, element by element in hex."""
+    size = max(1, (1 << group.eew_log2) // 8)
+    for number in group.registers[:_SHOWN_REGISTERS]:
+        row = machine.state.v[number].tobytes()
+        shown = [row[i : i + size][::-1].hex() for i in range(0, min(len(row), _SHOWN_BYTES), size)]
+        more = " ..." if len(row) > _SHOWN_BYTES else ""
+        yield f"v{number} {' '.join(shown)}{more}"
+    if group.nregs > _SHOWN_REGISTERS:
+        yield f"... to v{group.registers[-1]}"
+
+
+# -- what to try
+
+
+def _ways_on(machine: Machine, trap: Trap, d: Decoded | None) -> Iterator[str]:
+    name = shlex.quote(machine.image.name) if machine.image else "FILE"
+    if trap.cause == ILLEGAL_INSTRUCTION and d is not None:
+        if d.insn is None:
+            yield f"rvsim dis {name}, to see whether this is code at all"
+            return
+        yield from _ways_to_legality(machine, d)
+        yield f"rvsim explain {d.word:#0{2 + 2 * d.length}x}{_explain_options(machine, d)}"
+    elif trap.cause == BREAKPOINT:
+        yield "the program asked for a debugger: abort() and failed assertions end like this"
+    elif trap.cause in _MISALIGNED and d is not None and d.insn is not None:
+        if d.insn.unit.is_vector and not machine.config.misaligned_vector:
+            yield "align the data to its element size, as the X60 needs"
+            yield f"rvsim run --cpu {_EVERYTHING} {name}, which has no such need"
+    else:
+        yield f"rvsim run --trace spike:trace.log {name}; the end of the log leads to the address"
+
+
+def _ways_to_legality(machine: Machine, d: Decoded) -> Iterator[str]:
+    assert d.insn is not None
+    config = machine.config
+    if not d.insn.is_in(config) and d.insn.unsupported is None:
+        fitting = [cpu for cpu in (DEFAULT_CPU, _EVERYTHING) if d.insn.is_in(make_config(cpu))]
+        if fitting:
+            yield f"rvsim run --cpu {fitting[0]}, which has it"
+        return
+    vtype = VType.decode(machine.state["vtype"])
+    if d.insn.vector and vtype is None:
+        last = next(
+            (r for r in reversed(machine.interp.recent(64)) if r.insn and r.insn.unit is Unit.VSET),
+            None,
+        )
+        if last is not None:
+            yield f"look at {disassemble(last)} at {machine.place(last.pc)}, which set vtype"
+        return
+    found = problems(d.insn, d.fields, vtype, config)
+    if found and all(violation.allowable for violation in found):
+        yield "rvsim run --reserved allow, which does what Spike and QEMU do"
+
+
+def _explain_options(machine: Machine, d: Decoded) -> str:
+    assert d.insn is not None
+    options = ""
+    vtype = VType.decode(machine.state["vtype"])
+    if d.insn.vector and vtype is not None:
+        options += f" --vtype {vtype}"
+    if d.insn.unit.is_vector and machine.config.vlen != make_config().vlen:
+        options += f" --vlen {machine.config.vlen}"
+    return options
