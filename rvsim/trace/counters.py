@@ -13,9 +13,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
+from rvsim.interp import namespace
 from rvsim.machine import Machine
 
 Array = npt.NDArray[Any]
+NamesHook = Callable[[Machine], Mapping[str, Any]]
 
 
 @dataclass(slots=True)
@@ -26,6 +28,16 @@ class Traffic:
     scalar_written: int = 0
     vector_read: int = 0
     vector_written: int = 0
+
+    def hook(self, other: NamesHook | None = None) -> NamesHook:
+        """The `names` argument of a `Machine`; `other` is one that listens as well."""
+
+        def names(machine: Machine) -> dict[str, Any]:
+            others = dict(other(machine)) if other is not None else {}
+            accesses = namespace(machine.state, machine.memory) | others
+            return others | self.names(accesses)
+
+        return names
 
     def names(self, names: Mapping[str, Any]) -> dict[str, Any]:
         """The memory accesses among an engine's `names`, each counted."""

@@ -1,0 +1,102 @@
+"""The command ``rvsim``: exit codes, and one line for whatever goes wrong.
+
+Results go to stdout; progress, notes and errors to stderr, each line of them as ``rvsim: …``.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Sequence
+from typing import Final, NoReturn
+
+import click
+
+from rvsim.cli.group import rvsim
+from rvsim.errors import RvsimError
+
+USAGE: Final = 2
+INTERNAL: Final = 125
+INTERRUPTED: Final = 130
+BROKEN_PIPE: Final = 141
+"""128 + SIGPIPE: what a shell shows for a program whose reader has gone away."""
+
+
+def main(args: Sequence[str] | None = None) -> NoReturn:
+    """Run the command line and exit."""
+    code = run(list(sys.argv[1:] if args is None else args))
+    try:
+        sys.stdout.flush()
+    except BrokenPipeError:
+        code = _reader_gone()
+    except OSError as error:
+        code = _fail(f"cannot write to standard output: {error.strerror}")
+    sys.exit(code)
+
+
+def run(args: list[str]) -> int:
+    """Run the command line; the exit code."""
+    if not args:
+        with click.Context(rvsim, info_name="rvsim") as ctx:
+            click.echo(rvsim.get_help(ctx), err=True)
+        return USAGE
+    try:
+        result = rvsim.main(args, prog_name="rvsim", standalone_mode=False)
+        return result if isinstance(result, int) else 0
+    except RvsimError as error:
+        return _fail(str(error))
+    except click.ClickException as error:
+        return _fail(_usage_text(error))
+    except (KeyboardInterrupt, click.Abort) as stop:
+        _say(str(stop) or "interrupted")
+        return INTERRUPTED
+    except BrokenPipeError:
+        return _reader_gone()
+    except Exception as error:
+        return _internal(error)
+
+
+def _say(text: str) -> None:
+    click.echo(f"rvsim: {text}", err=True)
+
+
+def _fail(text: str) -> int:
+    _say(text)
+    return USAGE
+
+
+def _usage_text(error: click.ClickException) -> str:
+    """click's message in the form of rvsim's own: no capital, no full stop, the way out behind."""
+    if isinstance(error, click.exceptions.NoSuchOption):
+        return f"no such option '{error.option_name}'{_suggestion(error.possibilities)}"
+    text = " ".join(error.format_message().split()).rstrip(".")
+    return text[:1].lower() + text[1:]
+
+
+def _suggestion(possibilities: Sequence[str] | None) -> str:
+    return f": did you mean '{possibilities[0]}'?" if possibilities else ""
+
+
+def _reader_gone() -> int:
+    """Nobody reads stdout: end quietly, also when Python flushes it at its exit."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            os.dup2(nowhere, stream.fileno())
+    os.close(nowhere)
+    return BROKEN_PIPE
+
+
+def _internal(error: Exception) -> int:
+    """A fault of rvsim itself, not of the user or the guest."""
+    text = " ".join(f"{type(error).__name__}: {error}".split())
+    if os.environ.get("RVSIM_DEBUG"):
+        import traceback
+
+        traceback.print_exc()
+        _say(f"internal error: {text}")
+    else:
+        _say(f"internal error: {text} (RVSIM_DEBUG=1 shows the traceback)")
+    return INTERNAL

@@ -1,0 +1,144 @@
+"""What a run leaves behind: statistics as tables, results as JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+import sys
+import tempfile
+from pathlib import Path
+from types import TracebackType
+from typing import IO, Any, Final
+
+from rvsim.cli.console import console, table
+from rvsim.errors import RvsimError
+from rvsim.machine import RunResult
+from rvsim.trace.counters import Counts
+
+SCHEMA: Final = 1
+
+
+class JsonFile:
+    """A place for one JSON object, known to be writable before the run.
+
+    A regular file is replaced when the object is complete and never half-written; ``-`` is stdout,
+    one line behind all that the guest has written.
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self._file: IO[str] | None = None
+        self._partial: str | None = None
+
+    def __enter__(self) -> JsonFile:
+        try:
+            if self.path != "-":
+                self._open()
+        except OSError as error:
+            raise self._error(error) from None
+        return self
+
+    def _open(self) -> None:
+        path = Path(self.path)
+        if path.exists() and not stat.S_ISREG(path.stat().st_mode):
+            self._file = open(path, "w", encoding="utf-8")  # noqa: SIM115 (a pipe or device)
+            return
+        if path.exists() and not os.access(path, os.W_OK):
+            raise PermissionError(13, os.strerror(13))
+        handle, self._partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        self._file = open(handle, "w", encoding="utf-8")  # noqa: SIM115 (closed by `write`)
+
+    def _error(self, error: OSError) -> RvsimError:
+        return RvsimError(f"cannot write {self.path}: {error.strerror}")
+
+    def write(self, content: dict[str, Any]) -> None:
+        """Write the object and put the file in its place."""
+        if self._file is None:
+            sys.stdout.write(json.dumps(content) + "\n")
+            return
+        try:
+            with self._file as file:
+                file.write(json.dumps(content, indent=2) + "\n")
+            if self._partial is not None:
+                umask = os.umask(0)
+                os.umask(umask)
+                os.chmod(self._partial, 0o666 & ~umask)
+                os.replace(self._partial, self.path)
+                self._partial = None
+        except OSError as error:
+            raise self._error(error) from None
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._file is not None:
+            self._file.close()
+        if self._partial is not None:
+            os.unlink(self._partial)
+
+
+def run_as_json(
+    file: str, guest_args: list[str], result: RunResult, counted: Counts
+) -> dict[str, Any]:
+    """The result of a run as plain data."""
+    config = result.machine.config
+    trap = result.trap
+    return {
+        "schema": SCHEMA,
+        "file": file,
+        "args": guest_args,
+        "config": {
+            "extensions": sorted(config.extensions),
+            "vlen": config.vlen,
+            "agnostic": config.agnostic,
+            "seed": config.seed,
+            "vl_policy": config.vl_policy,
+            "reserved": config.reserved,
+            "memory_bytes": result.machine.memory.size,
+        },
+        "reason": result.reason,
+        "exit_code": result.exit_code,
+        "trap": trap
+        and {
+            "cause": trap.cause,
+            "pc": trap.pc,
+            "tval": trap.tval,
+            "why": trap.why,
+            "place": result.machine.place(trap.pc),
+        },
+        "counts": counted.as_json(),
+    }
+
+
+def show_counts(counted: Counts) -> None:
+    """The statistics as tables on stderr, behind the guest's output."""
+    out = console(stderr=True)
+    total = counted.instret
+    classes = table("class", "executed", "share", right=("executed", "share"))
+    for name, executions in counted.by_unit.most_common():
+        classes.add_row(name, f"{executions:,}", f"{100 * executions / total:.1f} %")
+    classes.add_row("all", f"{total:,}", "")
+    out.print(classes)
+    if counted.vector:
+        columns = ("executed", "vl", "vl/VLMAX")
+        vector = table("vector instruction", *columns, right=columns)
+        for name, use in counted.vector_by_executions():
+            vl, share = use.average_vl, use.average_use
+            vector.add_row(
+                name,
+                f"{use.executions:,}",
+                "-" if vl is None else f"{vl:.1f}",
+                "-" if share is None else f"{100 * share:.1f} %",
+            )
+        out.print()
+        out.print(vector)
+    traffic = counted.traffic
+    memory = table("memory bytes", "read", "written", right=("read", "written"))
+    memory.add_row("scalar", f"{traffic.scalar_read:,}", f"{traffic.scalar_written:,}")
+    memory.add_row("vector", f"{traffic.vector_read:,}", f"{traffic.vector_written:,}")
+    out.print()
+    out.print(memory)
