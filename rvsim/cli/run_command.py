@@ -84,7 +84,7 @@ class Options:
 )
 @click.option(
     "--memory",
-    type=Size(),
+    callback=size,
     metavar="SIZE",
     default="4G",
     show_default=True,
