@@ -12,6 +12,7 @@ import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any, Final
 
 from rvsim.config import Config
@@ -91,14 +92,26 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
-    """A generated function, its parameters, and what a block has to know of the program."""
+class Generated:
+    """Code that defines a function `insn` of `params`, and what a block has to know of it."""
 
-    function: Callable[..., None]
+    code: CodeType
     params: tuple[str, ...]
     ends_block: bool
     reads_counters: bool
     reads_cycle: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Compiled:
+    """Generated code as a function on one machine."""
+
+    function: Callable[..., None]
+    generated: Generated
+
+    @property
+    def params(self) -> tuple[str, ...]:
+        return self.generated.params
 
 
 @dataclass(slots=True)
@@ -135,13 +148,21 @@ def _program(
 
 
 @functools.lru_cache(maxsize=8192)
-def _code(
+def _generated(
     insn: Insn, statics: tuple[tuple[str, int], ...], config: Config, mode: Mode, events: bool
-) -> Any:
+) -> Generated:
     zero = frozenset(n.removesuffix("=0") for n, v in statics if n.endswith("=0") and v)
     program = _program(insn, statics, config, mode)
     source = compile_python(program, zero=zero, events=events)
-    return compile(source, f"<{insn.name}>", "exec")
+    reads = program.reads()
+    changes_flow = not program.writes().isdisjoint(_CHANGES_FLOW)
+    return Generated(
+        compile(source, f"<{insn.name}>", "exec"),
+        program.params(),
+        changes_flow or insn.unit in _ENDS_BLOCK or mode.elements == "vstart",
+        not reads.isdisjoint(_COUNTERS),
+        "cycle" in reads,
+    )
 
 
 def static_fields(insn: Insn, fields: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -212,12 +233,13 @@ class Interpreter:
         for violation in found:
             self.note(d.pc, str(violation))
         compiled = self.compiled(d.insn, d.fields, mode)
-        if compiled.reads_cycle and not self._cycle_noted:
+        generated = compiled.generated
+        if generated.reads_cycle and not self._cycle_noted:
             self._cycle_noted = True
             self.note(d.pc, CYCLE_NOTE)
         arguments = [(d.pc if p == "pc" else d.fields[p]) & _M64 for p in compiled.params]
         call = functools.partial(compiled.function, *arguments)
-        return call, compiled.ends_block, compiled.reads_counters
+        return call, generated.ends_block, generated.reads_counters
 
     def _illegal(self, d: Decoded, why: str) -> Call:
         def refuse() -> None:
@@ -232,17 +254,9 @@ class Interpreter:
         key = (insn.name, statics, mode)
         found = self._functions.get(key)
         if found is None:
-            scope = self._names
-            exec(_code(insn, statics, self.config, mode, self.retired is not None), scope)
-            program = _program(insn, statics, self.config, mode)
-            ends = insn.unit in _ENDS_BLOCK or not program.writes().isdisjoint(_CHANGES_FLOW)
-            found = self._functions[key] = Compiled(
-                scope.pop("insn"),
-                program.params(),
-                ends or mode.elements == "vstart",
-                not program.reads().isdisjoint(_COUNTERS),
-                "cycle" in program.reads(),
-            )
+            generated = _generated(insn, statics, self.config, mode, self.retired is not None)
+            exec(generated.code, self._names)
+            found = self._functions[key] = Compiled(self._names.pop("insn"), generated)
         return found
 
     def program(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Program:
