@@ -92,7 +92,8 @@ def instruction_at(machine: Machine, pc: int) -> Decoded | None:
 
 def _rule(machine: Machine, trap: Trap) -> Iterator[str]:
     if trap.cause not in _NEEDS:
-        yield trap.why
+        if trap.why != _CAUSES.get(trap.cause):
+            yield trap.why
     else:
         need, done = _NEEDS[trap.cause]
         if "vector" in trap.why:
@@ -154,8 +155,9 @@ def _neighbour(machine: Machine, addr: int) -> str:
     """``, 0x40 bytes past the end of table``: the nearest thing below, if it is near."""
     image = machine.image
     ends = [s.end for s in image.segments] if image is not None else []
-    if machine.process is not None:
-        ends.append(machine.process.brk)
+    process = machine.process
+    if process is not None and process.brk > process.brk_start:
+        ends.append(process.brk)
     below = max((end for end in ends if end <= addr), default=None)
     if below is None or addr - below >= 1 << 20:
         return ""

@@ -1,0 +1,85 @@
+"""``rvsim list``: what there is to choose from."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import click
+
+
+@click.group(short_help="List what rvsim knows: isa, cpus or kernels.")
+def command() -> None:
+    """List what rvsim knows."""
+
+
+@command.command("isa")
+@click.argument("extension", required=False)
+def list_isa(extension: str | None) -> None:
+    """List the extensions, or the instructions of one EXTENSION."""
+    if extension is None:
+        _extensions()
+    else:
+        _instructions(extension.lower())
+
+
+def _extensions() -> None:
+    from rvsim.cli.console import console, table
+    from rvsim.insn.isa import isa
+    from rvsim.profiles import extension_titles, profiles
+
+    number = Counter(name for insn in isa().insns for name in insn.extensions)
+    cpus = profiles()
+    shown = table("extension", "instructions", *(c.name for c in cpus), "", right=("instructions",))
+    for name, title in extension_titles().items():
+        has = ("yes" if name in cpu.extensions else "-" for cpu in cpus)
+        shown.add_row(name, str(number[name] or "-"), *has, title)
+    console().print(shown)
+
+
+def _instructions(extension: str) -> None:
+    from rvsim.cli.console import console, table
+    from rvsim.insn.isa import isa
+    from rvsim.profiles import expand, extension_titles
+
+    expand([extension])  # an unknown name is an error with a suggestion
+    insns = [insn for insn in isa().insns if extension in insn.extensions]
+    if not insns:
+        title = extension_titles().get(extension, "a smallest VLEN")
+        click.echo(f"{extension} ({title}) has no instructions of its own in rvsim")
+        return
+    shown = table("instruction", "operands", "class", "spec", "")
+    for insn in insns:
+        syntax = insn.syntax.replace(", vm", "[, v0.t]")
+        shown.add_row(insn.name, syntax, insn.unit.value, insn.spec, insn.doc.partition("\n")[0])
+    console().print(shown)
+
+
+@command.command("cpus")
+def list_cpus() -> None:
+    """List the CPU profiles, the default first."""
+    from rvsim.cli.console import console, table
+    from rvsim.profiles import profiles
+
+    shown = table("cpu", "VLEN", "misaligned vectors", "", right=("VLEN",))
+    for cpu in profiles():
+        misaligned = "work" if cpu.misaligned_vector else "fault"
+        shown.add_row(cpu.name, str(cpu.vlen), misaligned, cpu.description)
+    console().print(shown)
+
+
+@command.command("kernels")
+def list_kernels() -> None:
+    """List the bundled kernels."""
+    from rvsim.cli.console import console, table
+    from rvsim.toolchain import find_kernel, kernel_names
+
+    shown = table("kernel", "")
+    for name in kernel_names():
+        shown.add_row(name, _title((find_kernel(name).folder / "README.md").read_text("utf-8")))
+    console().print(shown)
+
+
+def _title(readme: str) -> str:
+    """The first sentence of the README, or what its heading says."""
+    body = readme.partition("\n")[2].strip().partition("\n\n")[0]
+    return " ".join(body.split()).partition(". ")[0].rstrip(".")
