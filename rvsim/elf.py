@@ -1,36 +1,35 @@
 """Loads RISC-V ELF executables: static ones, and static position-independent ones at a bias.
 
-The whole file is checked before the first byte goes into guest memory; what is wrong with it is an
-`ElfError` that names the file.  Symbols, lines and attributes are for people: where their tables
-are damaged, they just aren't known.
+pyelftools reads the file; this module decides.  The whole file is checked before the first byte
+goes into guest memory; what is wrong with it is an `ElfError` that names the file.  Symbols, lines
+and attributes are for people: where their tables are damaged, they just aren't known.
 """
 
 from __future__ import annotations
 
 import os
-import struct
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import TYPE_CHECKING, Any, Final
 
 from rvsim.errors import RvsimError
 from rvsim.lines import Lines
 from rvsim.mem import PAGE, Memory, R, W, X
-from rvsim.sections import Sections
 from rvsim.symbols import Symbols
+
+if TYPE_CHECKING:
+    from elftools.elf.elffile import ELFFile
 
 PIE_BASE: Final = 0x400000
 """Where the first page of a position-independent executable goes."""
 
-_ET_EXEC, _ET_DYN = 2, 3
-_OTHER_TYPES: Final = {1: "a relocatable object: link it first", 4: "a core dump"}
-_EM_RISCV: Final = 243
-_PT_LOAD, _PT_INTERP, _PT_PHDR = 1, 3, 6
+_OTHER_TYPES: Final = {"ET_REL": "a relocatable object: link it first", "ET_CORE": "a core dump"}
 _PF_X, _PF_W, _PF_R = 1, 2, 4
 _BIAS_UNIT: Final = 0x10000
-_HEADER: Final = struct.Struct("<16x2HI3QI6H")
-_PROGRAM_HEADER: Final = struct.Struct("<2I6Q")
+_HEADER_SIZE: Final = 64
+_PHDR_SIZE: Final = 56
+_MOST_PHDRS: Final = 0x10000 // _PHDR_SIZE  # as on Linux
 
 
 class ElfError(RvsimError):
@@ -59,7 +58,8 @@ class Image:
 
     `data_end` is the first address after the last segment, where the heap may begin.  `arch` is
     the ``Tag_RISCV_arch`` string of the file's attributes, such as ``rv64i2p1_m2p0``.  `interp`
-    will name the dynamic loader of programs that need one.
+    will name the dynamic loader of programs that need one.  `symbols` and `lines` are decoded when
+    they are first asked.
     """
 
     name: str
@@ -73,41 +73,14 @@ class Image:
     data_end: int
     flags: int
     arch: str | None
-    tohost: int | None
     interp: str | None = None
     symbols: Symbols = field(default_factory=Symbols, repr=False, compare=False)
     lines: Lines = field(default_factory=Lines, repr=False, compare=False)
 
-
-class _Header(NamedTuple):
-    """The ELF header after the 16 bytes of identification."""
-
-    type: int
-    machine: int
-    version: int
-    entry: int
-    phoff: int
-    shoff: int
-    flags: int
-    ehsize: int
-    phentsize: int
-    phnum: int
-    shentsize: int
-    shnum: int
-    shstrndx: int
-
-
-class _ProgramHeader(NamedTuple):
-    """One segment, or one note about the program."""
-
-    type: int
-    flags: int
-    offset: int
-    vaddr: int
-    paddr: int
-    filesz: int
-    memsz: int
-    align: int
+    @property
+    def tohost(self) -> int | None:
+        """Where a bare-metal program writes to end; a program without it is one for Linux."""
+        return self.symbols.address("tohost")
 
 
 def load_elf(source: str | os.PathLike[str] | bytes, memory: Memory) -> Image:
@@ -140,30 +113,31 @@ class _FaultError(Exception):
 
 
 def _load(name: str, data: bytes, memory: Memory) -> Image:
-    header = _checked_header(data)
-    program_headers = _program_headers(data, header)
-    bias = _bias(header, program_headers)
+    # Only here, so that what loads no program does not wait for the import of pyelftools.
+    from rvsim.sections import Sections
+
+    elf = _checked_elf(data)
+    program_headers = _program_headers(data, elf)
+    bias = _bias(elf, program_headers)
     segments = _segments(data, program_headers, bias)
     _check_place(segments, memory)
-    entry = header.entry + bias
+    entry = elf["e_entry"] + bias
     if not any(s.perm & X and s.addr <= entry < s.end for s in segments):
         raise _FaultError(f"its entry point {entry:#x} is not in an executable segment")
-    sections = Sections(data, header.shoff, header.shentsize, header.shnum, header.shstrndx)
-    symbols = Symbols(sections.symbols(bias))
+    sections = Sections(elf)
     image = Image(
         name=name,
         entry=entry,
         bias=bias,
-        is_pie=header.type == _ET_DYN,
-        phdr_addr=_phdr_addr(header, program_headers, bias),
-        phdr_num=header.phnum,
-        phdr_entsize=header.phentsize,
+        is_pie=elf["e_type"] == "ET_DYN",
+        phdr_addr=_phdr_addr(elf["e_phoff"], program_headers, bias),
+        phdr_num=len(program_headers),
+        phdr_entsize=_PHDR_SIZE,
         segments=segments,
         data_end=segments[-1].end,
-        flags=header.flags,
+        flags=elf["e_flags"],
         arch=sections.arch(),
-        tohost=symbols.address("tohost"),
-        symbols=symbols,
+        symbols=Symbols(sections.symbols(bias)),
         lines=Lines(
             sections.content, lambda addr: any(s.addr <= addr < s.end for s in segments), bias
         ),
@@ -172,68 +146,84 @@ def _load(name: str, data: bytes, memory: Memory) -> Image:
     return image
 
 
-def _checked_header(data: bytes) -> _Header:
+def _checked_elf(data: bytes) -> ELFFile:
+    from rvsim.sections import DAMAGE, open_elf
+
     if data[:4] != b"\x7fELF":
         raise _FaultError("not an ELF file")
-    if len(data) < _HEADER.size:
+    if len(data) < _HEADER_SIZE:
         raise _FaultError(f"truncated: {len(data)} bytes are less than an ELF header")
-    if data[4] != 2:
-        raise _FaultError("a 32-bit ELF file, rvsim runs RV64" if data[4] == 1 else "bad ELF class")
-    if data[5] != 1:
-        raise _FaultError("a big-endian ELF file" if data[5] == 2 else "bad ELF data encoding")
-    header = _Header(*_HEADER.unpack_from(data))
-    if header.machine != _EM_RISCV:
-        raise _FaultError(f"for machine {header.machine}, not for RISC-V ({_EM_RISCV})")
-    if header.type not in (_ET_EXEC, _ET_DYN):
-        raise _FaultError(_OTHER_TYPES.get(header.type, f"of unknown ELF type {header.type}"))
-    return header
+    try:
+        elf = open_elf(data)
+    except DAMAGE as error:
+        raise _FaultError(f"its ELF header is damaged: {error}") from None
+    if elf.elfclass != 64:
+        raise _FaultError("a 32-bit ELF file, rvsim runs RV64")
+    if not elf.little_endian:
+        raise _FaultError("a big-endian ELF file")
+    if elf["e_machine"] != "EM_RISCV":
+        raise _FaultError(f"for machine {elf['e_machine']}, not for RISC-V")
+    if elf["e_type"] not in ("ET_EXEC", "ET_DYN"):
+        raise _FaultError(_OTHER_TYPES.get(elf["e_type"], f"of unknown ELF type {elf['e_type']}"))
+    return elf
 
 
-def _program_headers(data: bytes, header: _Header) -> list[_ProgramHeader]:
-    size = _PROGRAM_HEADER.size
-    if header.phnum and header.phentsize != size:
-        raise _FaultError(f"its program headers have {header.phentsize} bytes each, not {size}")
-    end = header.phoff + header.phnum * size
+def _program_headers(data: bytes, elf: ELFFile) -> list[Any]:
+    """The program headers as pyelftools' records, with fields ``p_type``, ``p_vaddr`` and so on."""
+    start, number, size = elf["e_phoff"], elf["e_phnum"], elf["e_phentsize"]
+    if number and size != _PHDR_SIZE:
+        raise _FaultError(f"its program headers have {size} bytes each, not {_PHDR_SIZE}")
+    if number > _MOST_PHDRS:
+        raise _FaultError(f"its {number} program headers are more than {_MOST_PHDRS}")
+    end = start + number * _PHDR_SIZE
     if end > len(data):
         raise _FaultError(f"truncated: program headers end at byte {end}, the file at {len(data)}")
-    found = [_ProgramHeader(*p) for p in _PROGRAM_HEADER.iter_unpack(data[header.phoff : end])]
+    # Not `iter_segments`, which reads the section table too when there is a PT_DYNAMIC.
+    elf.stream.seek(start)
+    found = [elf.structs.Elf_Phdr.parse_stream(elf.stream) for _ in range(number)]
     for p in found:
-        if p.type == _PT_INTERP:
-            loader = data[p.offset : p.offset + min(p.filesz, 256)].rstrip(b"\0")
+        if p.p_type == "PT_INTERP":
+            loader = data[p.p_offset : p.p_offset + min(p.p_filesz, 256)].rstrip(b"\0")
             raise _FaultError(
                 f"needs the dynamic loader {loader.decode('utf-8', 'replace')},"
                 " and dynamic executables are not supported yet",
                 hint="link it with -static",
             )
-    if not any(p.type == _PT_LOAD and p.memsz for p in found):
+    if not any(_is_loaded(p) for p in found):
         raise _FaultError("no loadable segment")
     return found
 
 
-def _bias(header: _Header, program_headers: list[_ProgramHeader]) -> int:
-    if header.type != _ET_DYN:
+def _is_loaded(p: Any) -> bool:
+    return bool(p.p_type == "PT_LOAD" and p.p_memsz)
+
+
+def _bias(elf: ELFFile, program_headers: list[Any]) -> int:
+    if elf["e_type"] != "ET_DYN":
         return 0
-    lowest = min(p.vaddr for p in program_headers if p.type == _PT_LOAD and p.memsz)
+    lowest: int = min(p.p_vaddr for p in program_headers if _is_loaded(p))
     return PIE_BASE - lowest // _BIAS_UNIT * _BIAS_UNIT
 
 
-def _segments(data: bytes, program_headers: list[_ProgramHeader], bias: int) -> tuple[Segment, ...]:
+def _segments(data: bytes, program_headers: list[Any], bias: int) -> tuple[Segment, ...]:
     """The loadable segments in order of address, each inside the file and none over another."""
     segments = []
     for p in program_headers:
-        if p.type != _PT_LOAD or not p.memsz:
+        if not _is_loaded(p):
             continue
-        if p.filesz > p.memsz:
-            raise _FaultError(f"its segment at {p.vaddr:#x} has more bytes in the file than memory")
-        if p.offset + p.filesz > len(data):
+        if p.p_filesz > p.p_memsz:
             raise _FaultError(
-                f"truncated: its segment at {p.vaddr:#x} ends at byte {p.offset + p.filesz},"
+                f"its segment at {p.p_vaddr:#x} has more bytes in the file than memory"
+            )
+        if p.p_offset + p.p_filesz > len(data):
+            raise _FaultError(
+                f"truncated: its segment at {p.p_vaddr:#x} ends at byte {p.p_offset + p.p_filesz},"
                 f" the file at {len(data)}"
             )
         # As on Linux, what can be written can be read.
-        perm = R * bool(p.flags & (_PF_R | _PF_W)) | W * bool(p.flags & _PF_W)
-        perm |= X * bool(p.flags & _PF_X)
-        segments.append(Segment(p.vaddr + bias, p.memsz, p.offset, p.filesz, perm))
+        perm = R * bool(p.p_flags & (_PF_R | _PF_W)) | W * bool(p.p_flags & _PF_W)
+        perm |= X * bool(p.p_flags & _PF_X)
+        segments.append(Segment(p.p_vaddr + bias, p.p_memsz, p.p_offset, p.p_filesz, perm))
     segments.sort(key=lambda s: s.addr)
     for low, high in pairwise(segments):
         if low.end > high.addr:
@@ -252,14 +242,17 @@ def _check_place(segments: tuple[Segment, ...], memory: Memory) -> None:
             raise _FaultError(f"its segment at {s.addr:#x} is where memory is already in use")
 
 
-def _phdr_addr(header: _Header, program_headers: list[_ProgramHeader], bias: int) -> int:
+def _phdr_addr(phoff: int, program_headers: list[Any], bias: int) -> int:
     """Where the program finds its own program headers; 0 if no segment holds them."""
+    addr = 0
     for p in program_headers:
-        if p.type == _PT_PHDR:
-            return p.vaddr + bias
-        if p.type == _PT_LOAD and p.offset <= header.phoff < p.offset + p.filesz:
-            return p.vaddr + bias + header.phoff - p.offset
-    return 0
+        if p.p_type == "PT_PHDR":
+            addr = p.p_vaddr + bias
+            break
+        if p.p_type == "PT_LOAD" and p.p_offset <= phoff < p.p_offset + p.p_filesz:
+            addr = p.p_vaddr + bias + phoff - p.p_offset
+            break
+    return addr
 
 
 def _place(data: bytes, segments: tuple[Segment, ...], memory: Memory) -> None:

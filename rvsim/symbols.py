@@ -5,6 +5,7 @@ from __future__ import annotations
 from bisect import bisect_right
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Final
 
 NOTYPE: Final = 0
@@ -47,25 +48,24 @@ class Symbol:
 class Symbols:
     """Answers which symbol an address belongs to, and where a name is.
 
+    Takes the symbols from their source at the first question, so that a program that asks none does
+    not pay for the decoding.
+
     >>> symbols = Symbols([Symbol("main", 0x1000, 0x1040), Symbol("$x", 0x1010, 0x1040, NOTYPE)])
     >>> symbols.lookup(0x1014), symbols.lookup(0x1040), hex(symbols.address("main"))
     (('main', 20), None, '0x1000')
     """
 
     def __init__(self, symbols: Iterable[Symbol] = ()) -> None:
-        ordered = sorted((s for s in symbols if not _is_internal(s.name)), key=lambda s: s.order)
-        self._addresses: dict[str, int] = {}
-        for s in sorted(ordered, key=lambda s: _BINDING_ORDER.get(s.binding, 3)):
-            self._addresses.setdefault(s.name, s.addr)
-        self._shown = _without_hidden(ordered)
-        self._starts = [s.addr for s in self._shown]
+        self._source = symbols
 
     def lookup(self, addr: int) -> tuple[str, int] | None:
         """The symbol that covers `addr`, and how far into it that is."""
-        i = bisect_right(self._starts, addr) - 1
-        if i < 0 or addr >= self._shown[i].limit:
+        starts, shown = self._places
+        i = bisect_right(starts, addr) - 1
+        if i < 0 or addr >= shown[i].limit:
             return None
-        return self._shown[i].name, addr - self._starts[i]
+        return shown[i].name, addr - starts[i]
 
     def address(self, name: str) -> int | None:
         """Where a name is; a global one is preferred to a local one."""
@@ -73,6 +73,24 @@ class Symbols:
 
     def __len__(self) -> int:
         return len(self._addresses)
+
+    @cached_property
+    def _ordered(self) -> list[Symbol]:
+        named = [s for s in self._source if not _is_internal(s.name)]
+        self._source = ()
+        return sorted(named, key=lambda s: s.order)
+
+    @cached_property
+    def _places(self) -> tuple[list[int], list[Symbol]]:
+        shown = _without_hidden(self._ordered)
+        return [s.addr for s in shown], shown
+
+    @cached_property
+    def _addresses(self) -> dict[str, int]:
+        found: dict[str, int] = {}
+        for s in sorted(self._ordered, key=lambda s: _BINDING_ORDER.get(s.binding, 3)):
+            found.setdefault(s.name, s.addr)
+        return found
 
 
 def _is_internal(name: str) -> bool:

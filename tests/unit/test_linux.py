@@ -34,7 +34,6 @@ IMAGE = Image(
     data_end=DATA + PAGE + 8,
     flags=5,
     arch=None,
-    tohost=None,
 )
 HEAP = DATA + 2 * PAGE
 EPERM, EBADF, ENOMEM, EFAULT, EEXIST, ENODEV, EINVAL, ENOSYS = -1, -9, -12, -14, -17, -19, -22, -38
