@@ -69,6 +69,8 @@ class _Emitter:
         self.lines.append("    " * self.indent + text)
 
     def assign(self, value: Value, expression: str) -> str:
+        if self.copy_views and _is_view(value):
+            expression += ".copy()"
         self.fresh += 1
         name = f"t{self.fresh}"
         self.line(f"{name} = {expression}")
@@ -458,10 +460,7 @@ def _let(g: _Emitter, stmt: tr.Let) -> None:
     value = stmt.value
     if id(value) in g.names:
         return
-    text = RULES[value.prim](g, value)
-    if g.copy_views and _is_view(value):
-        text += ".copy()"
-    g.assign(value, text)
+    g.assign(value, RULES[value.prim](g, value))
 
 
 def _is_view(value: Value) -> bool:

@@ -18,7 +18,7 @@ from rvsim.ir.types import Type
 from rvsim.ir.value import Value
 
 # How tightly an expression binds; an operand that binds less tightly is put in parentheses.
-COMPARE, OR, XOR, AND, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(9)
+COMPARE, BITS, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(7)
 
 Text = tuple[str, int]
 Rule = Callable[["_Writer", Value], Text]
@@ -55,7 +55,7 @@ class _Writer:
         self.sizes: dict[int, int] = {}
         self.temporaries = self.faults = self.loops = 0
         self.uses: Counter[int] = Counter()
-        self.components: set[tuple[int, int]] = set()
+        self.components: dict[tuple[int, int], Value] = {}
         statements = list(program.statements())
         for stmt in statements:
             if not isinstance(stmt, tr.Let):
@@ -63,8 +63,11 @@ class _Writer:
         for value in _written(statements):
             self.uses.update(id(v) for v in tr.inputs(value))
             if value.prim == "proj":
-                self.components.add((id(value.args[0]), value.attrs[0]))
-        self.stores = any(isinstance(s, tr.Store) for s in statements)
+                self.components[id(value.args[0]), value.attrs[0]] = value
+        self.stores = any(
+            isinstance(s, tr.Store) or (isinstance(s, tr.Let) and s.value.prim == "store_lanes")
+            for s in statements
+        )
 
     # -- values
 
@@ -172,12 +175,11 @@ def _infix(symbol: str, level: int, *, associative: bool = False) -> Rule:
     def rule(g: _Writer, v: Value) -> Text:
         a, b = v.args
         chained = associative and b.prim == v.prim
-        if level in (COMPARE, SHIFT):  # a chain or a sum in these needs parentheses to be read
-            inner = UNARY if level == SHIFT else level + 1
-            return f"{g.expr(a, inner)} {symbol} {g.expr(b, inner)}", level
-        right = g.expr(b, level if chained else level + 1)
-        left = g.expr(a, level)
-        return f"{left} {symbol} {right}", level
+        # Only the order of + - * is known by heart: other operators get parentheses.
+        inner = {SUM: SUM, PRODUCT: PRODUCT, COMPARE: SUM}.get(level, UNARY)
+        first = inner if level != BITS or a.prim != v.prim else BITS
+        second = level if chained else max(inner, level + 1)
+        return f"{g.expr(a, first)} {symbol} {g.expr(b, second)}", level
 
     return rule
 
@@ -197,7 +199,7 @@ def _lt_u(g: _Writer, v: Value) -> Text:
         while count.prim in ("trunc", "zext"):
             count = count.args[0]
         if count.prim == "min_u" and count.args[1].const == lane.type.lanes:
-            return f"i <u {g.expr(count.args[0], COMPARE + 1)}", COMPARE
+            return f"i <u {g.expr(count.args[0], SUM)}", COMPARE
     return _infix("<u", COMPARE)(g, v)
 
 
@@ -355,9 +357,9 @@ RULES: Final[dict[str, Rule]] = {
     "quot_s": _infix("/s", PRODUCT),
     "rem_u": _infix("%u", PRODUCT),
     "rem_s": _infix("%s", PRODUCT),
-    "and": _infix("&", AND, associative=True),
-    "or": _infix("|", OR, associative=True),
-    "xor": _infix("^", XOR, associative=True),
+    "and": _infix("&", BITS, associative=True),
+    "or": _infix("|", BITS, associative=True),
+    "xor": _infix("^", BITS, associative=True),
     "not": _not,
     "shl": _infix("<<", SHIFT),
     "shr_u": _infix(">>u", SHIFT),
@@ -431,6 +433,8 @@ def _let(g: _Writer, stmt: tr.Let) -> None:
     if value.prim == "store_lanes":
         g.lines.append(f"{fault} = ({text})" if used else text)
         g.names[id(value)] = fault
+    elif not used and not g.stores and g.uses[id(g.components.get((id(value), 0)))] == 1:
+        return
     elif used or (id(value), 0) in g.components:
         g.temporaries += 1
         name = f"t{g.temporaries}"
