@@ -1,18 +1,18 @@
-"""Tables and notes for people; colours and lines only where a terminal shows them."""
+"""Notes and tables for people; escape sequences only where a terminal shows them."""
 
 from __future__ import annotations
 
+import io
 import os
 import sys
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Final
 
 import click
 
 if TYPE_CHECKING:
-    from rich.console import Console
     from rich.table import Table
 
-_WIDTH_WITHOUT_TERMINAL = 120
+_WIDTH_WITHOUT_TERMINAL: Final = 120
 
 
 def note(text: str) -> None:
@@ -20,23 +20,32 @@ def note(text: str) -> None:
     click.echo(f"rvsim: note: {text}", err=True)
 
 
-def console(*, stderr: bool = False) -> Console:
-    """A console that writes no escape sequences into files and pipes, or under NO_COLOR."""
-    from rich.console import Console
-
-    file = sys.stderr if stderr else sys.stdout
-    terminal = file.isatty()
-    options: dict[str, Any] = {} if terminal else {"width": _WIDTH_WITHOUT_TERMINAL}
-    if not terminal or os.environ.get("NO_COLOR"):
-        options |= {"color_system": None, "force_terminal": False}
-    return Console(file=file, highlight=False, markup=False, emoji=False, **options)
-
-
-def table(*columns: str, right: tuple[str, ...] = (), title: str | None = None) -> Table:
-    """A table without rules; the columns named in `right` hold numbers."""
+def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
+    """A table without rules; the columns named in `right` hold numbers, the last one may wrap."""
     from rich.table import Table
 
-    made = Table(box=None, title=title, title_justify="left", pad_edge=False, padding=(0, 2, 0, 0))
-    for column in columns:
-        made.add_column(column, justify="right" if column in right else "left", no_wrap=True)
+    made = Table(box=None, pad_edge=False, padding=(0, 2, 0, 0))
+    for i, column in enumerate(columns):
+        side = "right" if column in right else "left"
+        made.add_column(column, justify=side, no_wrap=i + 1 < len(columns))  # type: ignore[arg-type]
     return made
+
+
+def show(shown: Table, *, stderr: bool = False, apart: bool = False) -> None:
+    """Print a table, with an empty line above it if it stands `apart` from the last one.
+
+    Files and pipes, and terminals under NO_COLOR, get plain text.
+    """
+    from rich.console import Console
+
+    stream = sys.stderr if stderr else sys.stdout
+    if apart:
+        click.echo(err=stderr)
+    if stream.isatty() and not os.environ.get("NO_COLOR"):
+        Console(file=stream, highlight=False).print(shown)
+        return
+    width = None if stream.isatty() else _WIDTH_WITHOUT_TERMINAL
+    text = io.StringIO()
+    Console(file=text, width=width, color_system=None, highlight=False).print(shown)
+    for line in text.getvalue().splitlines():
+        click.echo(line.rstrip(), err=stderr)

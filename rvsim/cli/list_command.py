@@ -7,23 +7,22 @@ from collections import Counter
 import click
 
 
-@click.group(short_help="List what rvsim knows: isa, cpus or kernels.")
-def command() -> None:
-    """List what rvsim knows."""
-
-
-@command.command("isa")
+@click.command(short_help="List what rvsim knows: isa, cpus or kernels.")
+@click.argument("what", type=click.Choice(["isa", "cpus", "kernels"]))
 @click.argument("extension", required=False)
-def list_isa(extension: str | None) -> None:
-    """List the extensions, or the instructions of one EXTENSION."""
-    if extension is None:
-        _extensions()
-    else:
+def command(what: str, extension: str | None) -> int:
+    """List the extensions (or the instructions of one EXTENSION), CPU profiles or kernels."""
+    if extension is not None and what != "isa":
+        raise click.UsageError(f"rvsim list {what} takes no argument")
+    if extension is not None:
         _instructions(extension.lower())
+    else:
+        {"isa": _extensions, "cpus": _cpus, "kernels": _kernels}[what]()
+    return 0
 
 
 def _extensions() -> None:
-    from rvsim.cli.console import console, table
+    from rvsim.cli.console import show, table
     from rvsim.insn.isa import isa
     from rvsim.profiles import extension_titles, profiles
 
@@ -33,11 +32,11 @@ def _extensions() -> None:
     for name, title in extension_titles().items():
         has = ("yes" if name in cpu.extensions else "-" for cpu in cpus)
         shown.add_row(name, str(number[name] or "-"), *has, title)
-    console().print(shown)
+    show(shown)
 
 
 def _instructions(extension: str) -> None:
-    from rvsim.cli.console import console, table
+    from rvsim.cli.console import show, table
     from rvsim.insn.isa import isa
     from rvsim.profiles import expand, extension_titles
 
@@ -51,32 +50,28 @@ def _instructions(extension: str) -> None:
     for insn in insns:
         syntax = insn.syntax.replace(", vm", "[, v0.t]")
         shown.add_row(insn.name, syntax, insn.unit.value, insn.spec, insn.doc.partition("\n")[0])
-    console().print(shown)
+    show(shown)
 
 
-@command.command("cpus")
-def list_cpus() -> None:
-    """List the CPU profiles, the default first."""
-    from rvsim.cli.console import console, table
+def _cpus() -> None:
+    from rvsim.cli.console import show, table
     from rvsim.profiles import profiles
 
     shown = table("cpu", "VLEN", "misaligned vectors", "", right=("VLEN",))
     for cpu in profiles():
         misaligned = "work" if cpu.misaligned_vector else "fault"
         shown.add_row(cpu.name, str(cpu.vlen), misaligned, cpu.description)
-    console().print(shown)
+    show(shown)
 
 
-@command.command("kernels")
-def list_kernels() -> None:
-    """List the bundled kernels."""
-    from rvsim.cli.console import console, table
+def _kernels() -> None:
+    from rvsim.cli.console import show, table
     from rvsim.toolchain import find_kernel, kernel_names
 
     shown = table("kernel", "")
     for name in kernel_names():
         shown.add_row(name, _title((find_kernel(name).folder / "README.md").read_text("utf-8")))
-    console().print(shown)
+    show(shown)
 
 
 def _title(readme: str) -> str:

@@ -11,7 +11,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final
 
-from rvsim.cli.console import console, table
+from rvsim.cli.console import show, table
 from rvsim.errors import RvsimError
 from rvsim.machine import RunResult
 from rvsim.trace.counters import Counts
@@ -116,13 +116,12 @@ def run_as_json(
 
 def show_counts(counted: Counts) -> None:
     """The statistics as tables on stderr, behind the guest's output."""
-    out = console(stderr=True)
     total = counted.instret
     classes = table("class", "executed", "share", right=("executed", "share"))
     for name, executions in counted.by_unit.most_common():
         classes.add_row(name, f"{executions:,}", f"{100 * executions / total:.1f} %")
     classes.add_row("all", f"{total:,}", "")
-    out.print(classes)
+    show(classes, stderr=True)
     if counted.vector:
         columns = ("executed", "vl", "vl/VLMAX")
         vector = table("vector instruction", *columns, right=columns)
@@ -134,11 +133,9 @@ def show_counts(counted: Counts) -> None:
                 "-" if vl is None else f"{vl:.1f}",
                 "-" if share is None else f"{100 * share:.1f} %",
             )
-        out.print()
-        out.print(vector)
+        show(vector, stderr=True, apart=True)
     traffic = counted.traffic
     memory = table("memory bytes", "read", "written", right=("read", "written"))
     memory.add_row("scalar", f"{traffic.scalar_read:,}", f"{traffic.scalar_written:,}")
     memory.add_row("vector", f"{traffic.vector_read:,}", f"{traffic.vector_written:,}")
-    out.print()
-    out.print(memory)
+    show(memory, stderr=True, apart=True)
