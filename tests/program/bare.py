@@ -75,9 +75,10 @@ def random_field(rng: random.Random, code: FieldCode) -> int:
 def random_fields(rng: random.Random, insn: Insn, **fixed: int) -> dict[str, int]:
     """Fields of a word that is this instruction and no other, those in `fixed` as given."""
     while True:
-        codes = {code.name: code for code in insn.encoding.fields}
-        fields = {name: random_field(rng, code) for name, code in codes.items()}
-        fields |= {name: value for name, value in fixed.items() if name in codes}
+        fields = {
+            code.name: fixed[code.name] if code.name in fixed else random_field(rng, code)
+            for code in insn.encoding.fields
+        }
         if any(fields[name] == value for name, value in insn.encoding.excluded):
             continue
         if isa().find(insn.encoding.encode(fields)) is insn:

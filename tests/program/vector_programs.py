@@ -1,7 +1,7 @@
 """Random straight-line vector programs of legal forms, as Linux executables.
 
 A program loads all v and x registers from its data, executes blocks of one vset* and some vector
-instructions, and writes its work area, x registers, CSRs and v registers to stdout.  An
+and scalar instructions, and writes its work area, x registers, CSRs and v registers to stdout.  An
 instruction with an address is preceded by those that make one inside the work area.
 """
 
@@ -19,6 +19,8 @@ from rvsim.insn.csrs import CSRS
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
+from rvsim.mem import PAGE
+from rvsim.vec.groups import resolve
 from rvsim.vec.vtype import VType
 from tests.program.bare import Step, assemble, load_upper, random_fields, step
 from tests.program.elf_writer import write_elf
@@ -41,8 +43,13 @@ FREE_X = range(0, 29)
 """x registers that a program computes with; the three above make addresses."""
 
 SYS_WRITE, SYS_EXIT = 64, 93
-_INDEXED = frozenset({Unit.VLOAD_INDEXED, Unit.VSTORE_INDEXED})
-_ATTEMPTS = 200
+_VSTART_0 = frozenset(
+    {Unit.VREDUCE, Unit.VREDUCE_LOGIC, Unit.VREDUCE_WIDEN, Unit.VMASK_COUNT, Unit.VMASK_SET,
+     Unit.VIOTA, Unit.VCOMPRESS}
+)  # fmt: skip
+"""V 14, 15.2 to 15.6, 15.8 and 16.5: these raise illegal instruction unless vstart is 0."""
+
+_ATTEMPTS = 20
 
 Block = tuple[Step, ...]
 """A step and what makes its operands: never cut when a program is shortened."""
@@ -72,8 +79,9 @@ def output_size(config: Config) -> int:
 
 def output_differences(config: Config, one: bytes, other: bytes) -> list[str]:
     """Names of the places at which two outputs differ, with both contents."""
-    if len(one) != len(other):
-        return [f"outputs of {len(one)} and {len(other)} bytes"]
+    ends = [o.decode(errors="replace") for o in (one, other) if len(o) != output_size(config)]
+    if ends:
+        return ends
     spans = [(f"memory+{at:#x}", at, 16) for at in range(0, WORK_SIZE, 16)]
     spans += [(f"x{n}", WORK_SIZE + 8 * n, 8) for n in range(32)]
     spans += [(name, WORK_SIZE + 256 + 8 * n, 8) for n, name in enumerate(CSR_NAMES)]
@@ -134,11 +142,11 @@ def _data(rng: random.Random, config: Config) -> bytes:
     for _ in range(32):
         data[at : at + config.vlenb] = _lanes(rng, config.vlenb)
         at += config.vlenb
-    for table, width in enumerate((2, 4, 8)):
+    for table, (layout, width) in enumerate((("H", 2), ("I", 4), ("Q", 8))):
+        offsets = rng.choices(range(REACH - 64), k=INDEX_TABLE // width)
+        packed = struct.pack(f"<{len(offsets)}{layout}", *offsets)
         at = INDICES - DATA + table * INDEX_TABLE
-        for offset in range(0, INDEX_TABLE, width):
-            value = rng.randrange(REACH - 64)
-            data[at + offset : at + offset + width] = value.to_bytes(width, "little")
+        data[at : at + INDEX_TABLE] = packed
     data[WORK - DATA : DUMP - DATA] = rng.randbytes(WORK_SIZE)
     return bytes(data)
 
@@ -147,7 +155,7 @@ def _lanes(rng: random.Random, size: int) -> bytes:
     """Random bytes, or mostly extreme ones, so that sums saturate and compares find equals."""
     if rng.random() < 0.5:
         return rng.randbytes(size)
-    return bytes(rng.choice((0, 0, 1, 0x7F, 0x80, 0xFF, 0xFF)) for _ in range(size))
+    return bytes(rng.choices((0, 0, 1, 0x7F, 0x80, 0xFF, 0xFF), k=size))
 
 
 @cache
@@ -158,6 +166,10 @@ def vector_insns() -> dict[Unit, tuple[Insn, ...]]:
         if insn.unit.is_vector and insn.extensions == ("v",) and insn.unit is not Unit.VSET:
             classes.setdefault(insn.unit, []).append(insn)
     return {unit: tuple(insns) for unit, insns in classes.items()}
+
+
+_UNITS = tuple(vector_insns())
+_WEIGHTS = [len(vector_insns()[unit]) ** 0.5 for unit in _UNITS]
 
 
 def make_program(
@@ -176,10 +188,37 @@ def make_program(
             made.append(_vector_block(rng, config, vtype, allowed))
             if rng.random() < 0.1:
                 made.append(_csr_block(rng))
+            if rng.random() < 0.3:
+                made.append(_scalar_block(rng))
     return Program(config, seed, tuple(made), _data(rng, config))
 
 
-def _random_vtype(rng: random.Random, config: Config) -> VType:
+def make_fault_only_first_program(config: Config, seed: int, blocks: int) -> Program:
+    """Fault-only-first loads, segments too, that begin before the end of the mapped memory."""
+    rng = random.Random(seed)
+    end = -(-(WORK + output_size(config)) // PAGE) * PAGE
+    loads = [i for i in isa().insns if i.name.endswith("ff.v")]
+    made: list[Block] = []
+    while len(made) < blocks:
+        vtype, configure = _configure(rng, config)
+        insn = rng.choice(loads)
+        fields = _operands(rng, insn, vtype) | {"rs1": BASE}
+        if problems(insn, fields, vtype, config):
+            continue
+        # Element 0 must be there: a segment has up to 64 bytes.
+        back = rng.randint(64, 64 + config.vlenb)
+        base = (load_upper(BASE, end), step("addi", rd=BASE, rs1=BASE, imm=-back))
+        all_elements = step("vsetvli", rd=1, rs1=0, vtypei=vtype.encode())
+        unmasked = Step(insn.name, fields | {"vm": 1})
+        made += [configure, (all_elements, *base, unmasked), _read_csr(rng, "vl")]
+    return Program(config, seed, tuple(made), _data(rng, config))
+
+
+def _read_csr(rng: random.Random, name: str) -> Block:
+    return (step("csrrs", rd=rng.choice(FREE_X), csr=CSR_NUMBERS[name], rs1=0),)
+
+
+def random_vtype(rng: random.Random, config: Config) -> VType:
     while True:
         vtype = VType(rng.randint(3, 6), rng.randint(-3, 3), rng.random() < 0.5, rng.random() < 0.5)
         if vtype.supported(config.elen):
@@ -187,15 +226,15 @@ def _random_vtype(rng: random.Random, config: Config) -> VType:
 
 
 def _avl(rng: random.Random, vlmax: int) -> int:
-    kind = rng.randrange(8)
-    if kind < 3:
-        return rng.randint(0, min(vlmax, 2047))
-    return (0, 1, vlmax, min(vlmax + 1, 2047), min(2 * vlmax, 2047))[kind - 3]
+    if rng.random() < 0.4:
+        return rng.randint(0, vlmax)
+    avl = rng.choice((0, 1, vlmax, vlmax + 1, rng.randint(vlmax, 2 * vlmax), 2 * vlmax))
+    return min(avl, 2047)
 
 
 def _configure(rng: random.Random, config: Config) -> tuple[VType, Block]:
     """A legal vtype, and the instructions that set it with some vl."""
-    vtype = _random_vtype(rng, config)
+    vtype = random_vtype(rng, config)
     bits, rd = vtype.encode(), rng.choice(FREE_X)
     avl = step("addi", rd=STRIDE, rs1=0, imm=_avl(rng, vtype.vlmax(config.vlen)))
     match rng.randrange(5):
@@ -216,11 +255,25 @@ def _configure(rng: random.Random, config: Config) -> tuple[VType, Block]:
             return vtype, (avl, step("vsetvli", rd=rd, rs1=STRIDE, vtypei=bits))
 
 
+@cache
+def scalar_insns() -> tuple[Insn, ...]:
+    """Instructions that compute an x register from others, whatever their extension."""
+    return tuple(i for i in isa().insns if i.unit in (Unit.ALU, Unit.MUL, Unit.DIV))
+
+
+def _scalar_block(rng: random.Random) -> Block:
+    """Scalar code between: QEMU knows the extensions that other machines lack."""
+    insn = rng.choice(scalar_insns())
+    while True:
+        fields = random_fields(rng, insn)
+        if fields.get(str(insn.source("rd"))) not in (SCRATCH, BASE, STRIDE):
+            return (Step(insn.name, fields),)
+
+
 def _csr_block(rng: random.Random) -> Block:
     """A write to the fixed-point CSRs, or a read of any vector CSR."""
     if rng.random() < 0.3:
-        number = CSR_NUMBERS[rng.choice(CSR_NAMES)]
-        return (step("csrrs", rd=rng.choice(FREE_X), csr=number, rs1=0),)
+        return _read_csr(rng, rng.choice(CSR_NAMES))
     number = CSR_NUMBERS[rng.choice(("vxrm", "vxsat", "vcsr"))]
     name = rng.choice(("csrrw", "csrrs", "csrrc", "csrrwi", "csrrsi", "csrrci"))
     insn = isa().by_name[name]
@@ -230,28 +283,52 @@ def _csr_block(rng: random.Random) -> Block:
 def _vector_block(rng: random.Random, config: Config, vtype: VType, allowed: Allowed) -> Block:
     """One legal vector instruction under this vtype, with what makes its addresses."""
     while True:
-        insn = rng.choice(vector_insns()[rng.choice(tuple(vector_insns()))])
-        if not allowed(insn, vtype):
-            continue
-        for _ in range(_ATTEMPTS):
-            fields = _operands(rng, insn)
-            setup = _address(rng, config, vtype, insn, fields)
-            steps = (*setup, Step(insn.name, fields))
-            if all(not problems(s.insn, s.fields, vtype, config) for s in steps):
-                return steps
+        (unit,) = rng.choices(_UNITS, _WEIGHTS)
+        insn = rng.choice(vector_insns()[unit])
+        block = legal_block(rng, config, vtype, insn) if allowed(insn, vtype) else None
+        if block is not None:
+            return block
 
 
-def _operands(rng: random.Random, insn: Insn) -> dict[str, int]:
-    """Fields with registers that are often at the start of a group, and often the same."""
-    fields = random_fields(rng, insn)
-    align = 1 << rng.randrange(4)
-    for name in ("vd", "vs1", "vs2", "vs3"):
-        if name in fields:
-            fields[name] = fields[name] // align * align
+def legal_block(rng: random.Random, config: Config, vtype: VType, insn: Insn) -> Block | None:
+    """The instruction with legal operands and what makes its addresses; None if none is found."""
+    for _ in range(_ATTEMPTS):
+        fields = _operands(rng, insn, vtype)
+        setup = _address(rng, config, vtype, insn, fields)
+        steps = (*setup, *_vstart(rng, config, vtype, insn), Step(insn.name, fields))
+        if all(not problems(s.insn, s.fields, vtype, config) for s in steps):
+            return steps
+    return None
+
+
+def _vstart(rng: random.Random, config: Config, vtype: VType, insn: Insn) -> Block:
+    """Now and then a vstart within the elements, for an instruction that can start there.
+
+    More than the last index is reserved (V 3.7); QEMU asserts then in whole-register loads.
+    """
+    if insn.unit in _VSTART_0 or rng.random() < 0.95:
+        return ()
+    elements = vtype.vlmax(config.vlen)
+    if insn.unit in (Unit.VLOAD_MASK, Unit.VSTORE_MASK):
+        elements = -(-elements // 8)
+    for operand in insn.vregs:
+        if operand.eew.kind == "whole":
+            elements = operand.eew.value * config.vlen // 64  # of the widest EEW
+    vstart = rng.randrange(min(32, elements))
+    return (step("csrrwi", rd=0, csr=CSR_NUMBERS["vstart"], uimm=vstart),)
+
+
+def _operands(rng: random.Random, insn: Insn, vtype: VType) -> dict[str, int]:
+    """Fields with vector registers at the start of a group, often the same ones."""
+    fields = random_fields(rng, insn, rd=rng.choice(FREE_X))
+    for operand in insn.vregs:
+        if operand.field in fields:
+            group = resolve(operand, fields, vtype)
+            # Segments of several registers need no more than one field's alignment.
+            size = max(1, group.nregs // operand.nf)
+            fields[operand.field] = fields[operand.field] // size * size
     if rng.random() < 0.1 and {"vd", "vs2"} <= fields.keys():
         fields["vs2"] = fields["vd"]
-    if "rd" in fields:
-        fields["rd"] = rng.choice(FREE_X)
     return fields
 
 
