@@ -37,12 +37,18 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 def run(args: list[str]) -> int:
     """Run the command line; the exit code."""
     if not args:
-        with click.Context(rvsim, info_name="rvsim") as ctx:
-            click.echo(rvsim.get_help(ctx), err=True)
+        click.echo(
+            rvsim.get_help(click.Context(rvsim, info_name="rvsim", **rvsim.context_settings)),
+            err=True,
+        )
         return USAGE
     try:
-        result = rvsim.main(args, prog_name="rvsim", standalone_mode=False)
+        # Not rvsim.main(), which has its own ideas of broken pipes and Ctrl-C.
+        with rvsim.make_context("rvsim", args) as ctx:
+            result = rvsim.invoke(ctx)
         return result if isinstance(result, int) else 0
+    except click.exceptions.Exit as done:
+        return done.exit_code
     except RvsimError as error:
         return _fail(str(error))
     except click.ClickException as error:
