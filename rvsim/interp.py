@@ -13,7 +13,7 @@ from collections import deque
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from types import CodeType
-from typing import Any, Final
+from typing import Any, Final, Protocol
 
 from rvsim.config import Config
 from rvsim.decode import Decoded, decode, fetch, problems, refusal
@@ -38,12 +38,23 @@ _VL, _VTYPE, _VSTART, _NOTE = SLOT["vl"], SLOT["vtype"], SLOT["vstart"], SLOT["n
 _BLOCK_LIMIT: Final = 64
 _RECENT_BLOCKS: Final = 16
 _BLOCKS_BETWEEN_CLOCK_READS: Final = 256
+_NEVER: Final = -1
 _CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
 _ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
 _COUNTERS: Final = frozenset({"instret", "cycle", "time"})
 CYCLE_NOTE: Final = "cycle and time count instructions: there is no cost model, cycle = instret"
 
 Call = Callable[[], None]
+
+
+class Jit(Protocol):
+    """What the interpreter asks of a JIT: it is told of blocks that have become hot."""
+
+    threshold: int
+
+    def hot(self, block: Block) -> None: ...
+
+    def forget(self) -> None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +100,7 @@ class Block:
     runs: int = 0
     vl_sum: int = 0
     stops: dict[int, int] = field(default_factory=dict)
+    native: Callable[[int], int] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,6 +222,7 @@ class Interpreter:
         self._modes: dict[tuple[int, str], _ModeCode] = {}
         self._decoded: dict[int, Decoded] = {}
         self._flushed: list[Block] = []
+        self.jit: Jit | None = None
         self._recent: deque[Block] = deque(maxlen=_RECENT_BLOCKS)
 
     # -- binding
@@ -310,6 +323,7 @@ class Interpreter:
         """
         s = self.state.words
         code = self._mode_code()
+        hot_runs = _NEVER if self.jit is None else self.jit.threshold
         recent, retired = self._recent, self.retired
         clock = _BLOCKS_BETWEEN_CLOCK_READS
         limit = _BLOCK_LIMIT if retired is None else 1
@@ -327,6 +341,13 @@ class Interpreter:
                 block = code.singles.get(pc)
                 if block is None:
                     block = code.singles[pc] = self._block(pc, code.mode, 1)
+            if block.native is not None and (used := block.native(fuel)):
+                fuel -= used
+                s[_INSTRET] += used
+                code = self._mode_code()
+                if deadline is not None and time.monotonic() >= deadline:
+                    break
+                continue
             if block.reads_counters:
                 s[_CYCLE] = s[_INSTRET]
             s[_PC] = block.end
@@ -346,6 +367,8 @@ class Interpreter:
             block.runs += 1
             if retired is not None:
                 retired(block.decoded[0])
+            if block.runs == hot_runs and self.jit is not None:
+                self.jit.hot(block)
             if block.changes_mode:
                 if s[_NOTE]:
                     self.note(block.decoded[-1].pc, NOTES[s[_NOTE]])

@@ -1,0 +1,105 @@
+"""Decides what is hot, compiles it, and gives the interpreter native code to call.
+
+The interpreter counts how often its blocks run.  At the threshold the region around a block is
+compiled; from then on the block is entered through `Native.run`, which executes as far as native
+code knows and leaves everything exactly where the interpreter goes on.
+"""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Final
+
+import numpy as np
+from llvmlite import ir
+
+from rvsim.interp import Block, Interpreter, Mode
+from rvsim.jit.compile import Library, link, object_code
+from rvsim.jit.discover import RegionPlan, discover
+from rvsim.jit.lower import ENTRY_BYTES, TABLE_BITS, lower_region, table_index, table_key
+from rvsim.state import SLOT
+
+THRESHOLD: Final = 200
+"""Runs of a block before its region is compiled."""
+
+FUEL_PER_CALL: Final = 20_000_000
+"""Instructions before native code returns to Python, so that Ctrl-C and timeouts are noticed."""
+
+_FUEL: Final = SLOT["fuel"]
+_SIGNATURE: Final = ctypes.CFUNCTYPE(
+    ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_void_p
+)
+
+
+@dataclass(slots=True)
+class Native:
+    """A compiled region, ready to be called on the machine's state."""
+
+    plan: RegionPlan
+    library: Library
+    run: Callable[[int], int]
+
+
+class Jit:
+    """Compiles hot regions of one interpreter.
+
+    `run` of a block's native code takes the fuel that may be used and returns what was used.
+    """
+
+    def __init__(self, interp: Interpreter, threshold: int = THRESHOLD) -> None:
+        self.interp = interp
+        self.threshold = threshold
+        self.regions: list[Native] = []
+        self._modes: dict[Mode, int] = {}
+        self._table = np.zeros((1 << TABLE_BITS) * ENTRY_BYTES // 8, np.uint64)
+        state, memory = interp.state, interp.memory
+        self._arguments = (
+            state.buffer.ctypes.data,
+            memory.data_address,
+            memory.perm_address,
+            memory.size,
+            self._table.ctypes.data,
+        )
+
+    def mode_number(self, mode: Mode) -> int:
+        """A number for the dispatch table; 0 is kept for "unknown"."""
+        return self._modes.setdefault(mode, len(self._modes) + 1)
+
+    def hot(self, block: Block) -> None:
+        """Compile the region that begins with this block, if native code can do any of it."""
+        pc = block.decoded[0].pc
+        plan = discover(self.interp, pc, block.mode)
+        if not plan.blocks:
+            return
+        for key in plan.blocks.values():
+            if key.mode_after is not None:
+                self.mode_number(key.mode_after)
+        module = ir.Module("region")
+        lower_region(module, "region", plan, self.interp.state.vlen, self._modes)
+        library = link(object_code(module), "region")
+        native = Native(plan, library, self._caller(library))
+        self.regions.append(native)
+        block.native = native.run
+        index = 2 * table_index(pc)
+        self._table[index] = table_key(pc, self.mode_number(block.mode))
+        self._table[index + 1] = library.address
+
+    def _caller(self, library: Library) -> Callable[[int], int]:
+        entry = _SIGNATURE(library.address)
+        words = self.interp.state.words
+        arguments = self._arguments
+
+        def run(fuel: int) -> int:
+            given = min(fuel, FUEL_PER_CALL)
+            words[_FUEL] = given
+            entry(*arguments)
+            return int(given - words[_FUEL])
+
+        return run
+
+    def forget(self) -> None:
+        """Drop all native code, when guest code has changed."""
+        self._table[:] = 0
+        self.regions.clear()

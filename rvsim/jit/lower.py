@@ -1,0 +1,182 @@
+"""One LLVM function from the blocks of a region.
+
+Guest registers are SSA values (`rvsim.jit.registers`); fuel is one more.  Fuel is looked at where
+the region is entered and at loop heads, for the longest way to the next look; the interpreter does
+the rest.  A step that can't be completed leaves the region as if it had not begun.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from llvmlite import ir
+
+from rvsim.interp import Mode
+from rvsim.ir.llvm_backend import Lowerer
+from rvsim.ir.llvm_build import I64, PTR, Frame, at
+from rvsim.jit.discover import BasicBlock, Key, RegionPlan, Step
+from rvsim.jit.memory import RegionMemory
+from rvsim.jit.registers import RegionState, usage
+from rvsim.state import SLOT
+
+NEXT: Final = 0
+"""The region was left between instructions: go on at the pc."""
+
+INTERPRET: Final = 1
+"""The instruction at the pc has to be executed by the interpreter."""
+
+SIGNATURE: Final = ir.FunctionType(I64, [PTR, PTR, PTR, I64, PTR])
+"""``i64 region(ptr state, ptr mem, ptr perm, i64 mem_size, ptr table)``."""
+
+TABLE_BITS: Final = 14
+"""The dispatch table has 2^14 entries of a key and a function; see `table_key`."""
+
+ENTRY_BYTES: Final = 16
+
+
+def table_key(pc: int, mode_number: int) -> int:
+    """What identifies a region to native code: guest addresses are far below 2^48."""
+    return (pc | mode_number << 48) & (1 << 64) - 1
+
+
+def table_index(pc: int) -> int:
+    """The one place of the table where a region of this pc may stand."""
+    return (pc >> 1 ^ pc >> 15) & (1 << TABLE_BITS) - 1
+
+
+class RegionLowerer(Lowerer):
+    """Lowers steps; what would trap leaves through the exit of its step."""
+
+    def check(self, allowed: Any, cause: int, addr: Any, why: str) -> None:
+        self.require(allowed)
+
+    def require(self, allowed: Any) -> None:
+        go = self.b.append_basic_block("go")
+        branch = self.b.cbranch(allowed, go, self.state.leave)  # type: ignore[attr-defined]
+        branch.set_weights([1 << 20, 1])
+        self.b.position_at_end(go)
+
+
+class _Function:
+    """The function of one region while it is built."""
+
+    def __init__(
+        self, module: Any, name: str, plan: RegionPlan, vlen: int, modes: Mapping[Mode, int]
+    ) -> None:
+        self.plan = plan
+        self.modes = modes
+        self.function = ir.Function(module, SIGNATURE, name)
+        state, data, perm, size, self.table = self.function.args
+        for pointer in (state, data, perm, self.table):
+            pointer.add_attribute("noalias")
+        self.base = state
+        self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
+        self.b = ir.IRBuilder(self.function.append_basic_block("start"))
+        self.frame = Frame(self.entry)
+        self.state = RegionState(self.entry, state, usage(plan, vlen // 8), vlen)
+        self.fuel = self.state._alloca(self.entry, I64)
+        self.mode = self.state._alloca(self.entry, I64)
+        self.memory = RegionMemory(data, perm, size, self.frame)
+        self.exit = self.function.append_basic_block("exit")
+        self.interpret = self.function.append_basic_block("interpret")
+        self.blocks = {
+            key: self.function.append_basic_block(f"at_{key[0]:x}") for key in plan.blocks
+        }
+
+    def build(self) -> None:
+        self.state.load_all(self.b)
+        self.b.store(self.b.load(at(self.b, self.base, 8 * SLOT["fuel"]), typ=I64), self.fuel)
+        self.b.branch(self.blocks[self.plan.entry])
+        for key, block in self.plan.blocks.items():
+            self.b.position_at_end(self.blocks[key])
+            self._block(key, block)
+        self._exits()
+        self.entry.branch(self.function.blocks[1])
+
+    def _block(self, key: Key, block: BasicBlock) -> None:
+        b = self.b
+        if key == self.plan.entry or key in self.plan.loop_heads:
+            self._look_at_fuel(block)
+        count = len(block.steps)
+        fuel = b.load(self.fuel, typ=I64)
+        b.store(b.sub(fuel, I64(count)), self.fuel)
+        b.store(I64(block.end), self.state._words["pc"])
+        for index, step in enumerate(block.steps):
+            self._step(step, count - index)
+        self._go_on(block)
+
+    def _look_at_fuel(self, block: BasicBlock) -> None:
+        b = self.b
+        enough, low = b.append_basic_block("fuelled"), b.append_basic_block("low")
+        fuel = b.load(self.fuel, typ=I64)
+        b.cbranch(b.icmp_signed(">=", fuel, I64(self.plan.insns)), enough, low)
+        b.position_at_end(low)
+        b.store(I64(block.pc), self.state._words["pc"])
+        b.branch(self.interpret)
+        b.position_at_end(enough)
+
+    def _step(self, step: Step, unexecuted: int) -> None:
+        leave = self.function.append_basic_block(f"leave_{step.decoded.pc:x}")
+        lowerer = RegionLowerer(self.b, self.frame, self.state, self.memory, step.fields)
+        self.state.leave = leave
+        self.memory.require = lowerer.require
+        lowerer.block(step.program.body)
+        out = ir.IRBuilder(leave)
+        fuel = out.load(self.fuel, typ=I64)
+        out.store(out.add(fuel, I64(unexecuted)), self.fuel)
+        out.store(I64(step.decoded.pc), self.state._words["pc"])
+        out.branch(self.interpret)
+
+    def _go_on(self, block: BasicBlock) -> None:
+        b = self.b
+        if b.block.is_terminated:
+            return
+        if list(block.targets) == [block.end]:
+            b.branch(self.blocks[block.targets[block.end]])
+            return
+        # Where the mode behind the block isn't known, number 0 finds nothing in the table.
+        after = block.mode_after
+        b.store(I64(0 if after is None else self.modes[after]), self.mode)
+        pc = self.state.read(b, "pc")
+        switch = b.switch(pc, self.exit)
+        for target, key in block.targets.items():
+            switch.add_case(I64(target), self.blocks[key])
+
+    def _exits(self) -> None:
+        """Back to Python, or on to the next region if the dispatch table has it."""
+        b = ir.IRBuilder(self.interpret)
+        self._write_back(b)
+        b.ret(I64(INTERPRET))
+        b = ir.IRBuilder(self.exit)
+        self._write_back(b)
+        pc = b.load(self.state._words["pc"], typ=I64)
+        index = b.and_(b.xor(b.lshr(pc, I64(1)), b.lshr(pc, I64(15))), I64((1 << TABLE_BITS) - 1))
+        entry = at(b, self.table, b.mul(index, I64(ENTRY_BYTES)))
+        key = b.or_(pc, b.shl(b.load(self.mode, typ=I64), I64(48)))
+        found = b.icmp_unsigned("==", b.load(entry, typ=I64), key)
+        chain, back = b.append_basic_block("chain"), b.append_basic_block("back")
+        b.cbranch(found, chain, back)
+        b.position_at_end(chain)
+        target = b.load(at(b, entry, 8), typ=PTR)
+        call = b.call(_typed(target), self.function.args, tail="musttail")
+        b.ret(call)
+        b.position_at_end(back)
+        b.ret(I64(NEXT))
+
+    def _write_back(self, b: Any) -> None:
+        self.state.store_all(b)
+        b.store(b.load(self.fuel, typ=I64), at(b, self.base, 8 * SLOT["fuel"]))
+
+
+def _typed(pointer: Any) -> Any:
+    """llvmlite takes the signature of a call from the type of its target."""
+    pointer.type = ir.PointerType(SIGNATURE)
+    return pointer
+
+
+def lower_region(
+    module: Any, name: str, plan: RegionPlan, vlen: int, modes: Mapping[Mode, int]
+) -> None:
+    """Add the function of a region to an llvmlite module; `modes` numbers modes for the table."""
+    _Function(module, name, plan, vlen, modes).build()

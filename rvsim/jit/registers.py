@@ -1,0 +1,216 @@
+"""Guest registers as SSA values: loaded when a region is entered, written back where it is left.
+
+Each register has a stack slot, which LLVM turns into values.  Vector registers that are ever used
+as one group share a slot of the group's size, so that a group costs no shuffles.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Any
+
+from llvmlite import ir
+
+from rvsim.ir import llvm_build as build
+from rvsim.ir.llvm_build import I8, I64, PTR, at
+from rvsim.ir.llvm_state import StateAccess
+from rvsim.ir.trace import Program, Write, WriteMask, WriteV, WriteX
+from rvsim.ir.types import Type
+from rvsim.jit.discover import RegionPlan, Step
+from rvsim.state import SLOT, V_OFFSET, X_BASE
+
+
+@dataclass(slots=True)
+class Usage:
+    """What a region reads and writes: x registers, named words, and vector groups."""
+
+    x: set[int] = field(default_factory=set)
+    x_written: set[int] = field(default_factory=set)
+    words: set[str] = field(default_factory=set)
+    words_written: set[str] = field(default_factory=set)
+    v_groups: set[tuple[int, int]] = field(default_factory=set)
+    v_written: set[int] = field(default_factory=set)
+
+
+def usage(plan: RegionPlan, vlenb: int) -> Usage:
+    """Everything that the programs of a region touch."""
+    used = Usage()
+    for block in plan.blocks.values():
+        for step in block.steps:
+            _add(used, step, vlenb)
+    used.words |= used.words_written
+    used.x |= used.x_written
+    used.x -= {0}
+    used.x_written -= {0}
+    return used
+
+
+def _add(used: Usage, step: Step, vlenb: int) -> None:
+    def register(which: Any) -> int:
+        return which if isinstance(which, int) else step.fields[which]
+
+    def group(which: Any, offset: int, first_byte: int, nbytes: int) -> tuple[int, int]:
+        start = register(which) + offset
+        return start, max(1, -(-(first_byte + nbytes) // vlenb))
+
+    program: Program = step.program
+    for value in program.values():
+        if value.prim == "read_x":
+            used.x.add(register(value.attrs[0]))
+        elif value.prim == "read":
+            used.words.add(value.attrs[0])
+        elif value.prim == "read_v":
+            which, offset, type_ = value.attrs
+            used.v_groups.add(group(which, offset, 0, type_.total_bits // 8))
+        elif value.prim == "read_mask":
+            used.v_groups.add((register(value.attrs[0]), 1))
+    for stmt in program.statements():
+        if isinstance(stmt, WriteX):
+            used.x_written.add(register(stmt.field))
+        elif isinstance(stmt, Write):
+            used.words_written.add(stmt.name)
+        elif isinstance(stmt, WriteV | WriteMask):
+            offset, first, type_ = _written(stmt)
+            span = group(stmt.field, offset, first, -(-type_.total_bits // 8))
+            used.v_groups.add(span)
+            used.v_written.update(range(span[0], sum(span)))
+
+
+def _written(stmt: WriteV | WriteMask) -> tuple[int, int, Type]:
+    if isinstance(stmt, WriteMask):
+        return 0, 0, stmt.value.type
+    return stmt.reg_offset, stmt.byte_offset, stmt.value.type
+
+
+@dataclass(frozen=True, slots=True)
+class Slot:
+    """Vector registers [first, first + count) that live in one stack slot."""
+
+    first: int
+    count: int
+    pointer: Any
+
+
+def _clusters(groups: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
+    """Register ranges that contain each group whole."""
+    merged: list[list[int]] = []
+    for first, count in sorted(groups):
+        if merged and first < merged[-1][1]:
+            merged[-1][1] = max(merged[-1][1], first + count)
+        else:
+            merged.append([first, first + count])
+    return [(first, stop - first) for first, stop in merged]
+
+
+class RegionState(StateAccess):
+    """The state of a region under construction; `leave` is where a trap goes instead."""
+
+    def __init__(self, entry: Any, base: Any, used: Usage, vlen: int) -> None:
+        self.base = base
+        self.vlenb = vlen // 8
+        self.used = used
+        self.leave: Any = None
+        self._words = {name: self._alloca(entry, I64) for name in sorted(used.words | {"pc"})}
+        self._x = {n: self._alloca(entry, I64) for n in sorted(used.x)}
+        self._v: dict[int, Slot] = {}
+        for first, count in _clusters(used.v_groups):
+            pointer = self._alloca(entry, ir.VectorType(I8, count * self.vlenb))
+            slot = Slot(first, count, pointer)
+            self._v.update(dict.fromkeys(range(first, first + count), slot))
+
+    @staticmethod
+    def _alloca(entry: Any, type_: Any) -> Any:
+        slot = entry.alloca(type_)
+        slot.type = PTR
+        return slot
+
+    # -- the region's borders
+
+    def load_all(self, b: Any) -> None:
+        """Bring the registers in, on entry."""
+        for name, slot in self._words.items():
+            b.store(b.load(self._word(b, SLOT[name]), typ=I64), slot)
+        for n, slot in self._x.items():
+            b.store(b.load(self._word(b, X_BASE + n), typ=I64), slot)
+        for slot in self._slots():
+            type_ = ir.VectorType(I8, slot.count * self.vlenb)
+            b.store(b.load(self._vector(b, slot.first), typ=type_, align=1), slot.pointer)
+
+    def store_all(self, b: Any) -> None:
+        """Write back what the region may have changed, where it is left."""
+        for name in sorted(self.used.words_written | {"pc"}):
+            b.store(b.load(self._words[name], typ=I64), self._word(b, SLOT[name]))
+        for n in sorted(self.used.x_written):
+            b.store(b.load(self._x[n], typ=I64), self._word(b, X_BASE + n))
+        for slot in self._slots():
+            written = [r for r in range(slot.first, slot.first + slot.count)
+                       if r in self.used.v_written]  # fmt: skip
+            if len(written) == slot.count:
+                type_ = ir.VectorType(I8, slot.count * self.vlenb)
+                b.store(b.load(slot.pointer, typ=type_), self._vector(b, slot.first), align=1)
+            else:
+                for r in written:
+                    octets = self.read_v(b, r, 0, ir.VectorType(I8, self.vlenb))
+                    b.store(octets, self._vector(b, r), align=1)
+
+    def _slots(self) -> list[Slot]:
+        return list({s.first: s for s in self._v.values()}.values())
+
+    def _word(self, b: Any, index: int) -> Any:
+        return at(b, self.base, 8 * index)
+
+    def _vector(self, b: Any, register: int) -> Any:
+        return at(b, self.base, V_OFFSET + register * self.vlenb)
+
+    # -- StateAccess
+
+    def read(self, b: Any, name: str) -> Any:
+        return b.load(self._words[name], typ=I64)
+
+    def write(self, b: Any, name: str, value: Any) -> None:
+        b.store(value, self._words[name])
+
+    def read_x(self, b: Any, register: int) -> Any:
+        return b.load(self._x[register], typ=I64)
+
+    def write_x(self, b: Any, register: int, value: Any) -> None:
+        b.store(value, self._x[register])
+
+    def read_v(self, b: Any, register: int, byte_offset: int, type_: Any) -> Any:
+        slot = self._v[register]
+        total = slot.count * self.vlenb
+        start = (register - slot.first) * self.vlenb + byte_offset
+        nbytes = _bytes_of(type_)
+        octets = b.load(slot.pointer, typ=ir.VectorType(I8, total))
+        if nbytes != total:
+            octets = build.pick(b, octets, range(start, start + nbytes))
+        return b.bitcast(octets, type_)
+
+    def write_v(self, b: Any, register: int, byte_offset: int, value: Any) -> None:
+        slot = self._v[register]
+        total = slot.count * self.vlenb
+        start = (register - slot.first) * self.vlenb + byte_offset
+        nbytes = _bytes_of(value.type)
+        octets = b.bitcast(value, ir.VectorType(I8, nbytes))
+        whole = ir.VectorType(I8, total)
+        if nbytes != total:
+            old = b.load(slot.pointer, typ=whole)
+            widened = build.pick(b, octets, [i % nbytes for i in range(total)])
+            table = [total + (i - start) % nbytes if start <= i < start + nbytes else i
+                     for i in range(total)]  # fmt: skip
+            # `widened` repeats the new bytes, so that one shuffle of two equal types merges them.
+            octets = b.shuffle_vector(
+                old, widened, ir.Constant(ir.VectorType(build.I32, total), table)
+            )
+        b.store(octets, slot.pointer)
+
+    def trap(self, b: Any, cause: int, tval: Any, why: str) -> None:
+        """The interpreter executes the instruction again and finds the same trap, precisely."""
+        b.branch(self.leave)
+
+
+def _bytes_of(type_: Any) -> int:
+    if isinstance(type_, ir.VectorType):
+        return int(type_.count * type_.element.width // 8)
+    return int(type_.width // 8)
