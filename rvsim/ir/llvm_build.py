@@ -37,6 +37,12 @@ def element_type(value: Any) -> Any:
     return value.type.element if isinstance(value.type, ir.VectorType) else value.type
 
 
+def total_bits(type_: Any) -> int:
+    if isinstance(type_, ir.VectorType):
+        return int(type_.count * type_.element.width)
+    return int(type_.width)
+
+
 def filled(type_: Any, value: int) -> Any:
     """A constant of an LLVM type with `value` in every lane.
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from rvsim.ir.llvm_build import I64, at
+from rvsim.ir.llvm_build import I64, at, total_bits
 from rvsim.state import SLOT, V_OFFSET, X_BASE
 
 
@@ -53,8 +53,11 @@ class BufferState(StateAccess):
     def _word(self, b: Any, index: int) -> Any:
         return at(b, self.base, 8 * index)
 
-    def _v(self, b: Any, register: int, byte_offset: int) -> Any:
-        return at(b, self.base, V_OFFSET + register * self.vlenb + byte_offset)
+    def _v(self, b: Any, register: int, byte_offset: int, type_: Any) -> Any:
+        start = register * self.vlenb + byte_offset
+        if start + total_bits(type_) // 8 > 32 * self.vlenb:
+            raise ValueError(f"{type_} at v{register} reaches past v31")
+        return at(b, self.base, V_OFFSET + start)
 
     def read(self, b: Any, name: str) -> Any:
         return b.load(self._word(b, SLOT[name]), typ=I64)
@@ -69,10 +72,10 @@ class BufferState(StateAccess):
         b.store(value, self._word(b, X_BASE + register))
 
     def read_v(self, b: Any, register: int, byte_offset: int, type_: Any) -> Any:
-        return b.load(self._v(b, register, byte_offset), typ=type_, align=1)
+        return b.load(self._v(b, register, byte_offset, type_), typ=type_, align=1)
 
     def write_v(self, b: Any, register: int, byte_offset: int, value: Any) -> None:
-        b.store(value, self._v(b, register, byte_offset), align=1)
+        b.store(value, self._v(b, register, byte_offset, value.type), align=1)
 
     def trap(self, b: Any, cause: int, tval: Any, why: str) -> None:
         if why not in self.whys:

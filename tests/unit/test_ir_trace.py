@@ -361,3 +361,10 @@ def test_llvm_needs_a_value_for_each_field() -> None:
     unit = Unit(vlen=256)
     with pytest.raises(KeyError, match="no value for the operand fields rs1, rs2"):
         unit.add(traced(exchange), "f", fields={})
+
+
+def test_llvm_refuses_registers_past_the_file() -> None:
+    """Instructions check their register groups; compiled code must not reach beyond the state."""
+    program = traced(lambda: ir.write_v("vd", ir.const(0, lanes(64, 8))))
+    with pytest.raises(ValueError, match="v31 reaches past v31"):
+        Unit(vlen=256).add(program, "f", fields={"vd": 31})
