@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import signal
 import subprocess
 import sys
@@ -27,7 +28,7 @@ from tests.cli.programs import (
     vset,
     write,
 )
-from tests.program.bare import DATA, TEXT, load_upper, step
+from tests.program.bare import DATA, load_upper, step
 
 Program = Callable[..., str]
 RVSIM = [sys.executable, "-m", "rvsim"]
@@ -273,8 +274,7 @@ def test_interrupt(tmp_path: Path) -> None:
         run.send_signal(signal.SIGINT)
         error = run.stderr.read().decode()
     assert run.returncode == 130
-    assert error.startswith("rvsim: interrupted after ")
-    assert error.endswith(f", near {TEXT + 0x14:#x}\n")
+    assert re.fullmatch(r"rvsim: interrupted after \d+ instructions, near 0x1001[48]\n", error)
 
 
 def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:

@@ -1,0 +1,190 @@
+"""``rvsim build``, ``dis``, ``list``, ``doctor`` and what comes before any command."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from rvsim import __version__
+from tests.cli.conftest import Cli
+from tests.cli.programs import E8_M1, elf, exit_with, vset
+
+Program = Callable[..., str]
+
+
+def test_version_imports_neither_numpy_nor_rich() -> None:
+    script = (
+        "import sys; from rvsim import cli; code = cli.run(['--version']);"
+        "print(code, sorted({'numpy', 'rich', 'llvmlite', 'elftools'} & set(sys.modules)))"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True)
+    assert done.stdout == f"rvsim {__version__}\n0 []\n"
+
+
+def test_help_names_every_command(rvsim: Cli) -> None:
+    result = rvsim("--help")
+    assert (result.code, result.err) == (0, "")
+    for command in ("run", "build", "dis", "explain", "list", "doctor"):
+        assert f"\n  {command} " in result.out
+        assert rvsim(command, "--help").out.startswith(f"Usage: rvsim {command} ")
+
+
+def test_nothing_asked_for_shows_the_help(rvsim: Cli) -> None:
+    result = rvsim()
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith("Usage: rvsim ")
+
+
+# -- build
+
+
+def test_build_a_kernel(rvsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert rvsim("build", "memops").out == "memops.elf\n"
+    assert rvsim("build", "memops.elf", "-o", "other").out == "other\n"
+    assert Path("memops.elf").read_bytes() == Path("other").read_bytes()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["memops.elf", "other"]
+
+
+def test_build_c(rvsim: Cli, tmp_path: Path) -> None:
+    source, out = tmp_path / "nine.c", tmp_path / "nine"
+    source.write_text("int main(void) { return 9; }\n")
+    assert rvsim("build", source, "-o", out).out == f"{out}\n"
+    assert rvsim("run", out).code == 9
+
+
+def test_compiler_error_is_the_compilers(rvsim: Cli, tmp_path: Path) -> None:
+    source, out = tmp_path / "bad.c", tmp_path / "bad.elf"
+    source.write_text("int main(void) { return x; }\n")
+    result = rvsim("build", source, "-o", out)
+    assert (result.code, result.out) == (1, "")
+    assert result.err.startswith(f"{source}:1:25: error: use of undeclared identifier 'x'\n")
+    assert not out.exists()
+
+
+BAD_BUILDS = {
+    ("none.c",): "no such source file: none.c",
+    ("memop",): "unknown kernel 'memop': did you mean 'memops'?",
+    ("memops", "gemm_tile_s8"): "memops gemm_tile_s8: one kernel at a time",
+    ("a.c", "memops"): "memops is no C or assembly file: name kernels alone",
+    ("memops", "-o", "no/folder/x"): "cannot write no/folder/x: No such file or directory",
+}
+
+
+@pytest.mark.parametrize("args", BAD_BUILDS)
+def test_bad_build(rvsim: Cli, args: tuple[str, ...]) -> None:
+    result = rvsim("build", *args)
+    assert (result.code, result.out, result.err) == (2, "", f"rvsim: {BAD_BUILDS[args]}\n")
+
+
+# -- dis
+
+
+def test_dis_words(rvsim: Cli) -> None:
+    assert rvsim("dis", "0x32440257", "4501", "00000013", "0x0").out == (
+        "       0:  32440257  vrgather.vv v4, v4, v8\n"
+        "       4:  4501      c.li a0, 0x0\n"
+        "       6:  00000013  addi zero, zero, 0x0\n"
+        "       a:  0000      .2byte 0x0000\n"
+    )
+
+
+def test_dis_file_without_sections(rvsim: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "prog.elf"
+    file.write_bytes(elf([vset(E8_M1), *exit_with(0)]))
+    assert rvsim("dis", file).out == (
+        "section without a name\n"
+        "   10000:  cc0ff057  vsetivli zero, 0x1f, e8, m1, ta, ma\n"
+        "   10004:  00000513  addi a0, zero, 0x0\n"
+        "   10008:  05d00893  addi a7, zero, 0x5d\n"
+        "   1000c:  00000073  ecall\n"
+        "\n"
+    )
+
+
+def test_dis_file(rvsim: Cli, tmp_path: Path) -> None:
+    file = tmp_path / "ime.elf"
+    assert rvsim("build", "gemm_tile_ime", "-o", file).code == 0
+    out = rvsim("dis", file).out
+    assert out.startswith("section .text\n")
+    assert " <main>:\n" in out
+    assert "  smt.vmadot v" in out
+    assert ".4byte" not in out
+
+
+BAD_WORDS = {
+    "none.elf": "'none.elf' is neither a file nor an instruction word in hex",
+    "0x1ffffffff": "0x1ffffffff has more than 32 bits",
+    "12345": "'12345' is neither a file nor an instruction word in hex",
+    "0x45014501": (
+        "0x45014501 is not one instruction: its low bits 00001 do not begin an encoding of"
+        " 32 bits: write its two halves apart, the low one first"
+    ),
+}
+
+
+@pytest.mark.parametrize("word", BAD_WORDS)
+def test_bad_word(rvsim: Cli, word: str) -> None:
+    result = rvsim("dis", word)
+    assert (result.code, result.out, result.err) == (2, "", f"rvsim: {BAD_WORDS[word]}\n")
+
+
+# -- list and doctor
+
+
+def test_list_cpus(rvsim: Cli) -> None:
+    lines = rvsim("list", "cpus").out.splitlines()
+    assert lines[0].split() == ["cpu", "VLEN", "misaligned", "vectors"]
+    assert lines[1].startswith("spacemit-x60      256  fault  ")
+    assert lines[2].startswith("generic-rv64gcv   256  work  ")
+
+
+def test_list_isa(rvsim: Cli) -> None:
+    rows = {line.split()[0]: line for line in rvsim("list", "isa").out.splitlines()}
+    assert rows["zba"].split()[1:] == ["8", "yes", "yes", "address", "generation"]
+    assert rows["zbkb"].split()[2:4] == ["-", "yes"]
+    assert [line.split()[0] for line in rvsim("list", "isa", "zicond").out.splitlines()] == [
+        "instruction",
+        "czero.eqz",
+        "czero.nez",
+    ]
+
+
+def test_list_kernels(rvsim: Cli) -> None:
+    out = rvsim("list", "kernels").out
+    assert all(f"\n{name} " in out for name in ("gemm_tile_ime", "gemm_tile_s8", "memops"))
+
+
+BAD_LISTS = {
+    (
+        "zoo",
+    ): "invalid value for '{isa|cpus|kernels}': 'zoo' is not one of 'isa', 'cpus', 'kernels'",
+    ("isa", "zbba"): "unknown extension 'zbba': did you mean 'zbb'?",
+    ("cpus", "x"): "rvsim list cpus takes no argument",
+}
+
+
+@pytest.mark.parametrize("args", BAD_LISTS)
+def test_bad_list(rvsim: Cli, args: tuple[str, ...]) -> None:
+    result = rvsim("list", *args)
+    assert result.code == 2
+    assert result.err.startswith("rvsim: ")
+    assert result.err == f"rvsim: {BAD_LISTS[args]}\n"
+
+
+def test_doctor(rvsim: Cli) -> None:
+    result = rvsim("doctor")
+    assert result.code == 0
+    lines = result.out.splitlines()
+    assert [line[:15].strip() for line in lines] == [
+        "host",
+        "numpy",
+        "llvmlite",
+        "cross compiler",
+        "QEMU",
+    ]
+    assert all(line[16:18] == "ok" for line in lines[:4])
