@@ -155,6 +155,10 @@ def _read_x(g: Lowerer, v: Value) -> Any:
     return g.state.read_x(g.b, register) if register else I64(0)
 
 
+def _read_f(g: Lowerer, v: Value) -> Any:
+    return g.state.read_f(g.b, g.register(v.attrs[0]))
+
+
 def _read_v(g: Lowerer, v: Value) -> Any:
     field, reg_offset, type_ = v.attrs
     return g.state.read_v(g.b, g.register(field) + reg_offset, 0, llvm_type(type_))
@@ -233,6 +237,7 @@ RULES: Final[dict[str, Rule]] = {
     "group_sum": on_lanes.group_sum,
     "read": _read,
     "read_x": _read_x,
+    "read_f": _read_f,
     "read_v": _read_v,
     "read_mask": _read_mask,
     "load": _load,
@@ -267,6 +272,10 @@ def _write_x(g: Lowerer, stmt: tr.WriteX) -> None:
         g.state.write_x(g.b, register, g.value(stmt.value))
 
 
+def _write_f(g: Lowerer, stmt: tr.WriteF) -> None:
+    g.state.write_f(g.b, g.register(stmt.field), g.value(stmt.value))
+
+
 def _write_v(g: Lowerer, stmt: tr.WriteV) -> None:
     register = g.register(stmt.field) + stmt.reg_offset
     g.state.write_v(g.b, register, stmt.byte_offset, g.value(stmt.value))
@@ -299,6 +308,7 @@ STATEMENT_RULES: Final[dict[str, Callable[[Lowerer, Any], None]]] = {
     "Store": _store,
     "Write": _write,
     "WriteX": _write_x,
+    "WriteF": _write_f,
     "WriteV": _write_v,
     "WriteMask": _write_mask,
     "Trap": _trap,

@@ -10,7 +10,7 @@ from abc import ABC, abstractmethod
 from typing import Any
 
 from rvsim.ir.llvm_build import I64, at, total_bits
-from rvsim.state import SLOT, V_OFFSET, X_BASE
+from rvsim.state import F_BASE, SLOT, V_OFFSET, X_BASE
 
 
 class StateAccess(ABC):
@@ -29,6 +29,13 @@ class StateAccess(ABC):
 
     @abstractmethod
     def write_x(self, b: Any, register: int, value: Any) -> None: ...
+
+    @abstractmethod
+    def read_f(self, b: Any, register: int) -> Any:
+        """The 64 bits of an f register."""
+
+    @abstractmethod
+    def write_f(self, b: Any, register: int, value: Any) -> None: ...
 
     @abstractmethod
     def read_v(self, b: Any, register: int, byte_offset: int, type_: Any) -> Any:
@@ -70,6 +77,12 @@ class BufferState(StateAccess):
 
     def write_x(self, b: Any, register: int, value: Any) -> None:
         b.store(value, self._word(b, X_BASE + register))
+
+    def read_f(self, b: Any, register: int) -> Any:
+        return b.load(self._word(b, F_BASE + register), typ=I64)
+
+    def write_f(self, b: Any, register: int, value: Any) -> None:
+        b.store(value, self._word(b, F_BASE + register))
 
     def read_v(self, b: Any, register: int, byte_offset: int, type_: Any) -> Any:
         return b.load(self._v(b, register, byte_offset, type_), typ=type_, align=1)

@@ -5,7 +5,7 @@ A splat stays a Python int as long as it can: NumPy adds an int to an array of a
 widening it, and a one-element array addition costs ten times a Python one.
 
 The source is a function of the operand fields (`rd`, `imm`, …).  It finds the state and memory
-of one machine in its globals, which `rvsim.binding.namespace` provides.
+of one machine in its globals, which `rvsim.interp.namespace` provides.
 """
 
 from __future__ import annotations
@@ -325,6 +325,10 @@ def _read(g: _Emitter, v: Value) -> str:
     return word if type_.width == 64 else f"({word} & 0x{type_.ones:x})"
 
 
+def _f_word(field: tr.Field) -> str:
+    return str(F_BASE + field) if isinstance(field, int) else f"{F_BASE} + {field}"
+
+
 def _read_v(g: _Emitter, v: Value) -> str:
     field, reg_offset, type_ = v.attrs
     return _v_slice(field, reg_offset, 0, type_)
@@ -442,6 +446,7 @@ RULES: Final[dict[str, Rule]] = {
     ),
     "read": _read,
     "read_x": lambda g, v: f"s[{v.attrs[0]}]",
+    "read_f": lambda g, v: f"s[{_f_word(v.attrs[0])}]",
     "read_v": _read_v,
     "read_mask": _read_mask,
     "load": lambda g, v: f"load{v.attrs[0] // 8}({g.expr(v.args[0])})",
@@ -503,6 +508,12 @@ def _write_x(g: _Emitter, stmt: tr.WriteX) -> None:
         g.line(f"log_x({stmt.field})")
 
 
+def _write_f(g: _Emitter, stmt: tr.WriteF) -> None:
+    g.line(f"s[{_f_word(stmt.field)}] = {g.expr(stmt.value)}")
+    if g.events:
+        g.line(f"log_f({stmt.field})")
+
+
 def _write_v(g: _Emitter, stmt: tr.WriteV) -> None:
     type_ = stmt.value.type
     target = _v_slice(stmt.field, stmt.reg_offset, stmt.byte_offset, type_)
@@ -538,6 +549,7 @@ STATEMENT_RULES: Final[dict[str, Callable[[_Emitter, object], None]]] = {
     "Store": _store,  # type: ignore[dict-item]
     "Write": _write,  # type: ignore[dict-item]
     "WriteX": _write_x,  # type: ignore[dict-item]
+    "WriteF": _write_f,  # type: ignore[dict-item]
     "WriteV": _write_v,  # type: ignore[dict-item]
     "WriteMask": _write_mask,  # type: ignore[dict-item]
     "Trap": _trap,  # type: ignore[dict-item]

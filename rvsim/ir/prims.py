@@ -216,6 +216,7 @@ _define("group_sum", _group_sum, "sums of runs of attr lanes")
 # State before the instruction: an instruction reads all it reads before it writes.
 _define("read", _attr_type, "a named scalar; attrs: name, type")
 _define("read_x", _attr_type, "x register by operand field; attrs: field, type")
+_define("read_f", _attr_type, "f register by operand field, its 64 bits; attrs: field, type")
 _define("read_v", _attr_type, "vector register group; attrs: field, register offset, type")
 _define("read_mask", _attr_type, "the low bits of a mask register; attrs: field, type")
 # Memory, in program order.  Lane accesses stop before the first lane that faults and return its
@@ -230,7 +231,17 @@ _define("for", _for, "attrs: count, body region; carries args; leaves when the b
 _define("carried", _attr_type, "parameter of a loop body; attrs: index, type")
 _define("proj", _proj, "component attr of a tuple")
 
-STATEMENTS: Final = ("Let", "Store", "Write", "WriteX", "WriteV", "WriteMask", "Trap", "If")
+STATEMENTS: Final = (
+    "Let",
+    "Store",
+    "Write",
+    "WriteX",
+    "WriteF",
+    "WriteV",
+    "WriteMask",
+    "Trap",
+    "If",
+)
 """Kinds of statement (`rvsim.ir.trace`); a back end has a rule for each of them as well."""
 
 

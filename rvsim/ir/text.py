@@ -399,6 +399,7 @@ RULES: Final[dict[str, Rule]] = {
     "group_sum": lambda g, v: g.call("group_sum", v.args, v.attrs[0]),
     "read": lambda g, v: (v.attrs[0], ATOM),
     "read_x": lambda g, v: (g.register("x", v.attrs[0]), ATOM),
+    "read_f": lambda g, v: (g.register("f", v.attrs[0]), ATOM),
     "read_v": _read_v,
     "read_mask": _read_mask,
     "load": _load,
@@ -458,6 +459,10 @@ def _write_x(g: _Writer, stmt: tr.WriteX) -> None:
     g.lines.append(f"{g.register('x', stmt.field)} = {g.expr(stmt.value)}")
 
 
+def _write_f(g: _Writer, stmt: tr.WriteF) -> None:
+    g.lines.append(f"{g.register('f', stmt.field)} = {g.expr(stmt.value)}")
+
+
 def _write_v(g: _Writer, stmt: tr.WriteV) -> None:
     target = g.register("v", stmt.field, stmt.reg_offset)
     part = f".byte[{stmt.byte_offset} ...]" if stmt.byte_offset else ""
@@ -483,6 +488,7 @@ STATEMENT_RULES: Final[dict[str, Callable[[_Writer, Any], None]]] = {
     "Store": _store,
     "Write": _write,
     "WriteX": _write_x,
+    "WriteF": _write_f,
     "WriteV": _write_v,
     "WriteMask": _write_mask,
     "Trap": _trap,

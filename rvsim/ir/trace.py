@@ -48,6 +48,12 @@ class WriteX:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class WriteF:
+    field: Field
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class WriteV:
     """Lanes into a register group, from byte `byte_offset` of register `field` + `reg_offset`."""
 
@@ -80,8 +86,9 @@ class If:
     body: tuple[Statement, ...]
 
 
-Statement = Let | Store | Write | WriteX | WriteV | WriteMask | Trap | If
-STATE_WRITES = (Write, WriteX, WriteV, WriteMask)
+Statement = Let | Store | Write | WriteX | WriteF | WriteV | WriteMask | Trap | If
+REGISTER_WRITES = (WriteX, WriteF, WriteV, WriteMask)
+STATE_WRITES = (Write, *REGISTER_WRITES)
 
 
 def operands(stmt: Statement) -> tuple[Value, ...]:
@@ -134,7 +141,7 @@ class Program:
     def params(self) -> tuple[str, ...]:
         """Names of the operand fields in use, sorted."""
         names = {v.attrs[0] for v in self.values() if v.prim in FIELD_PRIMS}
-        names |= {s.field for s in self.statements() if isinstance(s, WriteX | WriteV | WriteMask)}
+        names |= {s.field for s in self.statements() if isinstance(s, REGISTER_WRITES)}
         return tuple(sorted(n for n in names if isinstance(n, str)))
 
     def reads(self) -> frozenset[str]:
@@ -146,8 +153,8 @@ class Program:
         return frozenset(s.name for s in self.statements() if isinstance(s, Write))
 
 
-FIELD_PRIMS = frozenset({"param", "read_x", "read_v", "read_mask"})
-_READS = frozenset({"read", "read_x", "read_v", "read_mask"})
+FIELD_PRIMS = frozenset({"param", "read_x", "read_f", "read_v", "read_mask"})
+_READS = frozenset({"read", "read_x", "read_f", "read_v", "read_mask"})
 _NO_LET = frozenset({"const", "param", "load", "load_lanes", "store_lanes"})
 """Values that need no `Let` ahead of writes: constants, and what has a `Let` of its own."""
 
@@ -374,6 +381,10 @@ def read_x(field: Field) -> Value:
     return current().node("read_x", (), (field, WORD))
 
 
+def read_f(field: Field) -> Value:
+    return current().node("read_f", (), (field, WORD))
+
+
 def read_v(field: Field, n: int, width: int, reg_offset: int = 0) -> Value:
     """`n` lanes of `width` bits from the register `field` + `reg_offset` on."""
     return current().node("read_v", (), (field, reg_offset, lanes_type(n, width)))
@@ -392,6 +403,12 @@ def write_x(field: Field, value: Value) -> None:
     if value.type != WORD:
         raise TypeError(f"x registers hold bits[64], not {value.type}")
     current().emit(WriteX(field, value))
+
+
+def write_f(field: Field, value: Value) -> None:
+    if value.type != WORD:
+        raise TypeError(f"f registers hold bits[64], not {value.type}")
+    current().emit(WriteF(field, value))
 
 
 def write_v(field: Field, value: Value, reg_offset: int = 0, byte_offset: int = 0) -> None:

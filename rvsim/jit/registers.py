@@ -15,18 +15,20 @@ from llvmlite import ir
 from rvsim.ir import llvm_build as build
 from rvsim.ir.llvm_build import I8, I64, PTR, at
 from rvsim.ir.llvm_state import StateAccess
-from rvsim.ir.trace import Program, Write, WriteMask, WriteV, WriteX
+from rvsim.ir.trace import Program, Write, WriteF, WriteMask, WriteV, WriteX
 from rvsim.ir.types import Type
 from rvsim.jit.discover import RegionPlan, Step
-from rvsim.state import SLOT, V_OFFSET, X_BASE
+from rvsim.state import F_BASE, SLOT, V_OFFSET, X_BASE
 
 
 @dataclass(slots=True)
 class Usage:
-    """What a region reads and writes: x registers, named words, and vector groups."""
+    """What a region reads and writes: x and f registers, named words, and vector groups."""
 
     x: set[int] = field(default_factory=set)
     x_written: set[int] = field(default_factory=set)
+    f: set[int] = field(default_factory=set)
+    f_written: set[int] = field(default_factory=set)
     words: set[str] = field(default_factory=set)
     words_written: set[str] = field(default_factory=set)
     v_groups: set[tuple[int, int]] = field(default_factory=set)
@@ -41,6 +43,7 @@ def usage(plan: RegionPlan, vlenb: int) -> Usage:
             _add(used, step, vlenb)
     used.words |= used.words_written
     used.x |= used.x_written
+    used.f |= used.f_written
     used.x -= {0}
     used.x_written -= {0}
     return used
@@ -58,6 +61,8 @@ def _add(used: Usage, step: Step, vlenb: int) -> None:
     for value in program.values():
         if value.prim == "read_x":
             used.x.add(register(value.attrs[0]))
+        elif value.prim == "read_f":
+            used.f.add(register(value.attrs[0]))
         elif value.prim == "read":
             used.words.add(value.attrs[0])
         elif value.prim == "read_v":
@@ -68,6 +73,8 @@ def _add(used: Usage, step: Step, vlenb: int) -> None:
     for stmt in program.statements():
         if isinstance(stmt, WriteX):
             used.x_written.add(register(stmt.field))
+        elif isinstance(stmt, WriteF):
+            used.f_written.add(register(stmt.field))
         elif isinstance(stmt, Write):
             used.words_written.add(stmt.name)
         elif isinstance(stmt, WriteV | WriteMask):
@@ -113,6 +120,7 @@ class RegionState(StateAccess):
         self.leave: Any = None
         self._words = {name: self._alloca(entry, I64) for name in sorted(used.words | {"pc"})}
         self._x = {n: self._alloca(entry, I64) for n in sorted(used.x)}
+        self._f = {n: self._alloca(entry, I64) for n in sorted(used.f)}
         self._v: dict[int, Slot] = {}
         for first, count in _clusters(used.v_groups):
             pointer = self._alloca(entry, ir.VectorType(I8, count * self.vlenb))
@@ -133,6 +141,8 @@ class RegionState(StateAccess):
             b.store(b.load(self._word(b, SLOT[name]), typ=I64), slot)
         for n, slot in self._x.items():
             b.store(b.load(self._word(b, X_BASE + n), typ=I64), slot)
+        for n, slot in self._f.items():
+            b.store(b.load(self._word(b, F_BASE + n), typ=I64), slot)
         for slot in self._slots():
             type_ = ir.VectorType(I8, slot.count * self.vlenb)
             b.store(b.load(self._vector(b, slot.first), typ=type_, align=1), slot.pointer)
@@ -143,6 +153,8 @@ class RegionState(StateAccess):
             b.store(b.load(self._words[name], typ=I64), self._word(b, SLOT[name]))
         for n in sorted(self.used.x_written):
             b.store(b.load(self._x[n], typ=I64), self._word(b, X_BASE + n))
+        for n in sorted(self.used.f_written):
+            b.store(b.load(self._f[n], typ=I64), self._word(b, F_BASE + n))
         for slot in self._slots():
             written = [r for r in range(slot.first, slot.first + slot.count)
                        if r in self.used.v_written]  # fmt: skip
@@ -176,6 +188,12 @@ class RegionState(StateAccess):
 
     def write_x(self, b: Any, register: int, value: Any) -> None:
         b.store(value, self._x[register])
+
+    def read_f(self, b: Any, register: int) -> Any:
+        return b.load(self._f[register], typ=I64)
+
+    def write_f(self, b: Any, register: int, value: Any) -> None:
+        b.store(value, self._f[register])
 
     def read_v(self, b: Any, register: int, byte_offset: int, type_: Any) -> Any:
         slot = self._v[register]

@@ -350,9 +350,16 @@ def nested(a: int) -> int:
     return a
 
 
+def f_written_and_read(a: Value) -> Value:
+    """f7, which was 0, is read as it was before the instruction."""
+    ir.write_f(7, a)
+    return a + ir.read_f(7)
+
+
 def state_cases() -> Iterator[Case]:
     yield Case("read_x", "", (bits(64),), lambda a: ir.read_x("rs1"), lambda a: a)
     yield Case("read_x", "x0", (), lambda: ir.read_x(0) + 1, lambda: 1)
+    yield Case("read_f", "before a write", (bits(64),), f_written_and_read, lambda a: a)
     yield Case("read_v", "offset", (lanes(8, 8),), lambda a: ir.read_v("vd", 8, 8, reg_offset=8),
                lambda a: a)  # fmt: skip
     yield Case("read_mask", "", (mask(8),), lambda a: ir.read_mask("vs1", 8), lambda a: a)
@@ -428,3 +435,16 @@ def _result_type(case: Case) -> Type:
 
 def test_every_primitive_has_a_case() -> None:
     assert {c.prim for c in CASES.values()} | MEMORY_PRIMS == PRIMS.keys()
+
+
+def test_f_registers_keep_what_was_written() -> None:
+    programs = {
+        "write": traced(lambda: ir.write_f("rd", ir.read_x("rs1"))),
+        "read": traced(lambda: ir.write_x("rd", ir.read_f("rd"))),
+    }
+    machine = Bench(programs)
+    for engine, run in machine.engines.items():
+        machine.set([0x123456789ABCDEF0], [bits(64)])
+        run("write")
+        run("read")
+        assert machine.get(bits(64)) == 0x123456789ABCDEF0, engine

@@ -172,6 +172,12 @@ def write_in_first_if() -> None:
     ir.write_x("rd", ir.read_x("rs1"))
 
 
+def exchange_f_and_x() -> None:
+    f, x = ir.read_f("rd"), ir.read_x("rs1")
+    ir.write_f("rd", x)
+    ir.write_x("rs1", f)
+
+
 def exchange_registers() -> None:
     a, b = ir.read_v("vs1", 8, 32), ir.read_v("vs2", 8, 32)
     ir.write_v("vs1", b)
@@ -230,7 +236,7 @@ def x0_is_not_written() -> None:
 BODIES = {
     body.__name__: body
     for body in (
-        exchange, nested_read, write_in_first_if, exchange_registers, view_behind_write,
+        exchange, exchange_f_and_x, nested_read, write_in_first_if, exchange_registers, view_behind_write,
         selected_view_behind_write, carried_view_behind_write, overlapping_move, partial_register,
         mask_register, trap_after_write, trap_if, x0_is_not_written,
     )
@@ -272,6 +278,10 @@ both = pytest.mark.parametrize("engine", ["numpy", "llvm"])
 def test_registers_can_be_exchanged(engine: str) -> None:
     run("exchange", engine, rs1=1, rs2=2)
     assert (x("rs1"), x("rs2")) == (2, 1)
+    run("exchange_f_and_x", engine, rs1=1)
+    bench().state.f[FIELDS["rd"]] = 2
+    bench().engines[engine]("exchange_f_and_x")
+    assert (x("rs1"), bench().state.f[FIELDS["rd"]]) == (2, 0)
     run("exchange_registers", engine)
     assert (v("vs1"), v("vs2")) == (B, A)
 
