@@ -236,7 +236,8 @@ def x0_is_not_written() -> None:
 BODIES = {
     body.__name__: body
     for body in (
-        exchange, exchange_f_and_x, nested_read, write_in_first_if, exchange_registers, view_behind_write,
+        exchange, exchange_f_and_x, nested_read, write_in_first_if, exchange_registers,
+        view_behind_write,
         selected_view_behind_write, carried_view_behind_write, overlapping_move, partial_register,
         mask_register, trap_after_write, trap_if, x0_is_not_written,
     )
