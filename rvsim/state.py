@@ -64,7 +64,7 @@ class State:
         raw = np.zeros(V_OFFSET + 32 * self.vlenb + 64, np.uint8)
         start = -raw.ctypes.data % 64
         self.buffer: npt.NDArray[np.uint8] = raw[start : start + V_OFFSET + 32 * self.vlenb]
-        self.words: memoryview = memoryview(self.buffer[:V_OFFSET]).cast("Q")
+        self.words: memoryview = self.buffer[:V_OFFSET].data.cast("Q")
         self.x: memoryview = self.words[X_BASE : X_BASE + 32]
         self.f: memoryview = self.words[F_BASE : F_BASE + 32]
         self.vfile: npt.NDArray[np.uint8] = self.buffer[V_OFFSET:]
