@@ -37,7 +37,7 @@ _PC, _INSTRET, _CYCLE = SLOT["pc"], SLOT["instret"], SLOT["cycle"]
 _VL, _VTYPE, _VSTART, _NOTE = SLOT["vl"], SLOT["vtype"], SLOT["vstart"], SLOT["note"]
 _BLOCK_LIMIT: Final = 64
 _RECENT_BLOCKS: Final = 16
-_BLOCKS_BETWEEN_CLOCK_READS: Final = 256
+_BLOCKS_BETWEEN_CLOCK_READS: Final = 8
 _NEVER: Final = -1
 _CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
 _ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
@@ -45,6 +45,9 @@ _COUNTERS: Final = frozenset({"instret", "cycle", "time"})
 CYCLE_NOTE: Final = "cycle and time count instructions: there is no cost model, cycle = instret"
 
 Call = Callable[[], None]
+
+Execution = tuple[Decoded, "Mode", int, int]
+"""An instruction, the mode it ran in, how often it did, and the sum of vl over that."""
 
 
 class Jit(Protocol):
@@ -97,10 +100,19 @@ class Block:
     end: int
     reads_counters: bool
     changes_mode: bool
+    changes_code: bool
     runs: int = 0
     vl_sum: int = 0
     stops: dict[int, int] = field(default_factory=dict)
     native: Callable[[int], int] | None = None
+
+    def executions(self) -> Iterator[Execution]:
+        """How often each of its instructions ran, if at all."""
+        entries = self.runs + sum(self.stops.values())
+        for i, d in enumerate(self.decoded):
+            count = self.runs + sum(n for done, n in self.stops.items() if done > i)
+            if count:
+                yield d, self.mode, count, round(self.vl_sum * count / entries)
 
 
 @dataclass(frozen=True, slots=True)
@@ -221,7 +233,7 @@ class Interpreter:
         self._functions: dict[tuple[Any, ...], Compiled] = {}
         self._modes: dict[tuple[int, str], _ModeCode] = {}
         self._decoded: dict[int, Decoded] = {}
-        self._flushed: list[Block] = []
+        self._flushed: dict[tuple[int, int, Mode], Execution] = {}
         self.jit: Jit | None = None
         self._recent: deque[Block] = deque(maxlen=_RECENT_BLOCKS)
 
@@ -230,8 +242,14 @@ class Interpreter:
     def flush(self) -> None:
         """Forget decoded code, after `fence.i` or a change of executable memory."""
         self._decoded.clear()
+        if self.jit is not None:
+            self.jit.forget()
         for code in self._modes.values():
-            self._flushed += [*code.blocks.values(), *code.singles.values()]
+            for block in (*code.blocks.values(), *code.singles.values()):
+                for d, mode, count, vl_sum in block.executions():
+                    key = (d.pc, d.word, mode)
+                    _, _, before, vl_before = self._flushed.get(key, (d, mode, 0, 0))
+                    self._flushed[key] = (d, mode, before + count, vl_before + vl_sum)
             code.blocks.clear()
             code.singles.clear()
 
@@ -304,7 +322,9 @@ class Interpreter:
             calls.append(call)
             pc += d.length
             ends = ends or reads_counters
-        return Block(mode, decoded, calls, pc & _M64, reads_counters, ends)
+        last = decoded[-1].insn
+        changes_code = last is not None and last.name == "fence.i"
+        return Block(mode, decoded, calls, pc & _M64, reads_counters, ends, changes_code)
 
     # -- running
 
@@ -333,6 +353,7 @@ class Interpreter:
             if block is None:
                 try:
                     block = code.blocks[pc] = self._block(pc, code.mode, limit)
+                    clock = 1  # generating code takes long
                 except GuestFault as fault:
                     trap = Trap(FETCH_FAULT, pc, fault.addr, "instruction fetch")
                     self.trapped(trap)
@@ -373,6 +394,8 @@ class Interpreter:
                 if s[_NOTE]:
                     self.note(block.decoded[-1].pc, NOTES[s[_NOTE]])
                     s[_NOTE] = 0
+                if block.changes_code:
+                    self.flush()
                 code = self._mode_code()
             clock -= 1
             if not clock:
@@ -406,18 +429,12 @@ class Interpreter:
         unexecuted = next((len(last) - i for i, d in enumerate(last) if d.pc == stop_pc), 0)
         return done[: len(done) - unexecuted][-count:]
 
-    def executions(self) -> Iterator[tuple[Decoded, Mode, int, int]]:
-        """(instruction, mode, executions, sum of vl over them) of everything that has run."""
-        blocks = [
-            b for c in self._modes.values() for b in (*c.blocks.values(), *c.singles.values())
-        ]
-        for block in (*self._flushed, *blocks):
-            for i, d in enumerate(block.decoded):
-                cut = sum(n for done, n in block.stops.items() if done > i)
-                total = block.runs + cut
-                if total:
-                    entries = block.runs + sum(block.stops.values())
-                    yield d, block.mode, total, round(block.vl_sum * total / entries)
+    def executions(self) -> Iterator[Execution]:
+        """Of everything that has run; an instruction in several blocks comes several times."""
+        yield from self._flushed.values()
+        for code in self._modes.values():
+            for block in (*code.blocks.values(), *code.singles.values()):
+                yield from block.executions()
 
 
 _NO_MODE: Final = Mode(None, "vl")

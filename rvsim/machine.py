@@ -166,10 +166,13 @@ class Machine:
                 return self._result(limit, LIMIT_REACHED, None)
             if trap.cause != ECALL_FROM_U:
                 return self._result("trap", 128 + SIGNALS.get(trap.cause, 4), trap)
+            code_changes = self.memory.code_changes
             try:
                 self.process.syscall(self.state)
             except ProcessExit as ended:
                 return self._result("exit", ended.code, None)
+            if self.memory.code_changes != code_changes:
+                self.interp.flush()
             self.state["pc"] = trap.pc + 4
             if deadline is not None and time.monotonic() >= deadline:
                 return self._result("timeout", LIMIT_REACHED, None)

@@ -66,6 +66,9 @@ def _reserve(size: int) -> mmap.mmap:
 class Memory:
     """The guest's address space of `size` bytes, nothing mapped at first.
 
+    `code_changes` counts changes of mappings with executable pages, after which decoded code is
+    out of date.
+
     >>> memory = Memory(1 << 20)
     >>> memory.map(0x10000, 4096, R | W)
     >>> memory.store4(0x10ffc, 0xdeadbeef)
@@ -94,6 +97,7 @@ class Memory:
         self._words = self.view.cast("I")
         self._doubles = self.view.cast("Q")
         self._lanes: dict[int, Lanes] = {t.itemsize: self.data.view(t) for t in _LANE_TYPES}
+        self.code_changes = 0
         self._last1, self._last2 = size - 1, size - 2
         self._last4, self._last8 = size - 4, size - 8
 
@@ -115,7 +119,12 @@ class Memory:
         if perm & ~(R | W | X):
             raise RvsimError(f"permission {perm:#x} has bits other than R, W and X")
         self.unmap(addr, length)
-        self.perm[pages] = MAPPED | perm
+        self._set_permission(pages, MAPPED | perm)
+
+    def _set_permission(self, pages: slice, perm: int) -> None:
+        if perm & X or (self.perm[pages] & X).any():
+            self.code_changes += 1
+        self.perm[pages] = perm
 
     def unmap(self, addr: int, length: int) -> None:
         """Drop the pages and give their memory back to the host; unmapped ones may be among them.
@@ -129,7 +138,7 @@ class Memory:
                 self._mmap.madvise(mmap.MADV_DONTNEED, start, stop - start)
             else:
                 self.data[start:stop] = 0
-        self.perm[pages] = 0
+        self._set_permission(pages, 0)
 
     def protect(self, addr: int, length: int, perm: int) -> None:
         """Change the permissions of pages that are all mapped."""
@@ -138,7 +147,7 @@ class Memory:
             raise RvsimError(f"permission {perm:#x} has bits other than R, W and X")
         if not self.mapped(addr, length):
             raise RvsimError(f"not all of the {length:#x} bytes at {addr:#x} are mapped")
-        self.perm[pages] = MAPPED | perm
+        self._set_permission(pages, MAPPED | perm)
 
     def mapped(self, addr: int, length: int) -> bool:
         """Whether every page of the span exists, whatever its permissions."""
