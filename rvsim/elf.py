@@ -29,6 +29,7 @@ _PF_X, _PF_W, _PF_R = 1, 2, 4
 _BIAS_UNIT: Final = 0x10000
 _HEADER_SIZE: Final = 64
 _PHDR_SIZE: Final = 56
+_LONGEST_PATH: Final = 4096
 _MOST_PHDRS: Final = 0x10000 // _PHDR_SIZE  # as on Linux
 
 
@@ -58,7 +59,7 @@ class Image:
 
     `data_end` is the first address after the last segment, where the heap may begin.  `arch` is
     the ``Tag_RISCV_arch`` string of the file's attributes, such as ``rv64i2p1_m2p0``.  `interp`
-    will name the dynamic loader of programs that need one.  `symbols` and `lines` are decoded when
+    names the dynamic loader of a program that needs one.  `symbols` and `lines` are decoded when
     they are first asked.
     """
 
@@ -83,13 +84,20 @@ class Image:
         return self.symbols.address("tohost")
 
 
-def load_elf(source: str | os.PathLike[str] | bytes, memory: Memory) -> Image:
-    """Put an executable, given by path or as its bytes, into memory.
+def load_elf(
+    source: str | os.PathLike[str] | bytes,
+    memory: Memory,
+    *,
+    name: str = "<bytes>",
+    below: int | None = None,
+) -> Image:
+    """Put an executable, given by path or as its bytes with a `name`, into memory.
 
+    A position-independent one goes to `PIE_BASE`, or to the highest free place `below` an address.
     Nothing is written if there is an error: `ElfError`, with the file's name and the fault.
     """
     if isinstance(source, bytes):
-        name, data = "<bytes>", source
+        data = source
     else:
         name = os.fspath(source)
         try:
@@ -99,7 +107,7 @@ def load_elf(source: str | os.PathLike[str] | bytes, memory: Memory) -> Image:
         except ValueError as error:  # a name that no file can have
             raise ElfError(f"cannot read {name!r}: {error}") from None
     try:
-        return _load(name, data, memory)
+        return _load(name, data, memory, below)
     except _FaultError as fault:
         raise ElfError(f"{name}: {fault}", hint=fault.hint) from None
 
@@ -112,13 +120,13 @@ class _FaultError(Exception):
         self.hint = hint
 
 
-def _load(name: str, data: bytes, memory: Memory) -> Image:
+def _load(name: str, data: bytes, memory: Memory, below: int | None) -> Image:
     # Only here, so that what loads no program does not wait for the import of pyelftools.
     from rvsim.sections import Sections
 
     elf = _checked_elf(data)
     program_headers = _program_headers(data, elf)
-    bias = _bias(elf, program_headers)
+    bias = _bias(elf, program_headers, memory, below)
     segments = _segments(data, program_headers, bias)
     _check_place(segments, memory)
     entry = elf["e_entry"] + bias
@@ -137,6 +145,7 @@ def _load(name: str, data: bytes, memory: Memory) -> Image:
         data_end=segments[-1].end,
         flags=elf["e_flags"],
         arch=sections.arch(),
+        interp=_interp(data, program_headers),
         symbols=Symbols(sections.symbols(bias)),
         lines=Lines(
             sections.content, lambda addr: any(s.addr <= addr < s.end for s in segments), bias
@@ -181,14 +190,6 @@ def _program_headers(data: bytes, elf: ELFFile) -> list[Any]:
     # Not `iter_segments`, which reads the section table too when there is a PT_DYNAMIC.
     elf.stream.seek(start)
     found = [elf.structs.Elf_Phdr.parse_stream(elf.stream) for _ in range(number)]
-    for p in found:
-        if p.p_type == "PT_INTERP":
-            loader = data[p.p_offset : p.p_offset + min(p.p_filesz, 256)].rstrip(b"\0")
-            raise _FaultError(
-                f"needs the dynamic loader {loader.decode('utf-8', 'replace')},"
-                " and dynamic executables are not supported yet",
-                hint="link it with -static",
-            )
     if not any(_is_loaded(p) for p in found):
         raise _FaultError("no loadable segment")
     return found
@@ -198,11 +199,27 @@ def _is_loaded(p: Any) -> bool:
     return bool(p.p_type == "PT_LOAD" and p.p_memsz)
 
 
-def _bias(elf: ELFFile, program_headers: list[Any]) -> int:
+def _interp(data: bytes, program_headers: list[Any]) -> str | None:
+    """The path of the dynamic loader."""
+    for p in program_headers:
+        if p.p_type == "PT_INTERP":
+            path = data[p.p_offset : p.p_offset + min(p.p_filesz, _LONGEST_PATH)]
+            return os.fsdecode(path.partition(b"\0")[0])
+    return None
+
+
+def _bias(elf: ELFFile, program_headers: list[Any], memory: Memory, below: int | None) -> int:
     if elf["e_type"] != "ET_DYN":
         return 0
-    lowest: int = min(p.p_vaddr for p in program_headers if _is_loaded(p))
-    return PIE_BASE - lowest // _BIAS_UNIT * _BIAS_UNIT
+    loaded = [p for p in program_headers if _is_loaded(p)]
+    lowest: int = min(p.p_vaddr for p in loaded) // _BIAS_UNIT * _BIAS_UNIT
+    if below is None:
+        return PIE_BASE - lowest
+    size: int = max(p.p_vaddr + p.p_memsz for p in loaded) - lowest
+    start = memory.find_free(size + _BIAS_UNIT, below) if size <= memory.size else None
+    if start is None:
+        raise _FaultError(f"no room for its {size:#x} bytes in the guest's memory")
+    return -(-start // _BIAS_UNIT) * _BIAS_UNIT - lowest
 
 
 def _segments(data: bytes, program_headers: list[Any], bias: int) -> tuple[Segment, ...]:

@@ -6,14 +6,22 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Final, Literal
+from typing import Any, BinaryIO, Final, Literal
 
 from rvsim.config import Reserved, VlPolicy
 from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
 from rvsim.interp import Interpreter, Trap
-from rvsim.linux import LinuxProcess, ProcessExit, Sink, hwcap
+from rvsim.linux import (
+    BlockedForEver,
+    Grant,
+    LinuxProcess,
+    ProcessExit,
+    Sink,
+    hwcap,
+    hwprobe,
+)
 from rvsim.mem import Memory
 from rvsim.profiles import DEFAULT_CPU, make_config
 from rvsim.state import State
@@ -24,6 +32,9 @@ SIGNALS: Final = {2: 4, 3: 5, 4: 7, 6: 7, 12: 11, 13: 11, 15: 11}
 """The signal that Linux raises for a trap's mcause: SIGILL, SIGTRAP, SIGBUS or SIGSEGV."""
 
 LIMIT_REACHED: Final = 124
+BLOCKED_FOR_EVER: Final = 128 + 9
+"""Exit code of a program that waits for what can't happen: one that hangs is killed."""
+
 _NO_LIMIT: Final = 1 << 62
 
 
@@ -84,6 +95,7 @@ class Machine:
         self.config = make_config(
             cpu, isa=isa, vlen=vlen, agnostic=agnostic, vl_policy=vl_policy, reserved=reserved
         )
+        self._cpu = cpu
         self.memory = Memory(memory_size)
         self.state = State(self.config.vlen)
         self.state["vtype"] = 1 << 63
@@ -126,11 +138,19 @@ class Machine:
         *,
         argv: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
+        stdin: BinaryIO | None = None,
         stdout: Sink | None = None,
         stderr: Sink | None = None,
+        dirs: Sequence[Grant] = (),
+        sysroot: str | None = None,
+        host_time: bool = False,
         strace: Callable[[str], object] | None = None,
     ) -> None:
-        """Load an executable and set up its process; without sinks, output is captured."""
+        """Load an executable and set up its process; without sinks, output is captured.
+
+        The program reaches files in `dirs` only; a dynamic one needs a `sysroot` with its loader
+        and libraries.  Without `env`, its environment is empty.
+        """
         if self.image is not None:
             raise RvsimError("a program is loaded already", hint="make a new Machine for each run")
         self.image = load_elf(path, self.memory)
@@ -140,9 +160,14 @@ class Machine:
             argv=argv,
             env=env,
             hwcap=hwcap(self.config.extensions),
+            probe=hwprobe(self.config, x60=self._cpu == DEFAULT_CPU, memory_size=self.memory.size),
+            stdin=stdin,
             stdout=stdout or self._captured["stdout"].extend,
             stderr=stderr or self._captured["stderr"].extend,
             now_ns=lambda: self.state["instret"] * 1_000_000_000 // CYCLES_PER_SECOND,
+            dirs=dirs,
+            sysroot=sysroot,
+            host_time=host_time,
             note=self.note,
             strace=strace,
         )
@@ -159,23 +184,37 @@ class Machine:
             raise RvsimError("nothing is loaded", hint="call load() first")
         fuel = _NO_LIMIT if max_insns is None else max_insns
         deadline = None if timeout is None else time.monotonic() + timeout
+        ended: RunResult | None = None
         while True:
             trap, fuel = self.interp.run(fuel, deadline)
             if trap is None:
                 limit: Literal["max_insns", "timeout"] = "timeout" if fuel else "max_insns"
                 return self._result(limit, LIMIT_REACHED, None)
-            if trap.cause != ECALL_FROM_U:
-                return self._result("trap", 128 + SIGNALS.get(trap.cause, 4), trap)
             code_changes = self.memory.code_changes
-            try:
-                self.process.syscall(self.state)
-            except ProcessExit as ended:
-                return self._result("exit", ended.code, None)
+            if trap.cause == ECALL_FROM_U:
+                ended = self._system_call(trap)
+            elif not self.process.fault(trap.cause, trap.tval, self.state):
+                ended = self._result("trap", 128 + SIGNALS.get(trap.cause, 4), trap)
+            if ended is not None:
+                return ended
             if self.memory.code_changes != code_changes:
                 self.interp.flush()
-            self.state["pc"] = trap.pc + 4
             if deadline is not None and time.monotonic() >= deadline:
                 return self._result("timeout", LIMIT_REACHED, None)
+
+    def _system_call(self, trap: Trap) -> RunResult | None:
+        """A result if the call ends the program: it then stays at the call."""
+        assert self.process is not None
+        self.state["pc"] = trap.pc + 4
+        try:
+            self.process.syscall(self.state)
+        except ProcessExit as ended:
+            self.state["pc"] = trap.pc
+            return self._result("exit", ended.code, None)
+        except BlockedForEver as blocked:
+            self.state["pc"] = trap.pc
+            return self._result("trap", BLOCKED_FOR_EVER, Trap(trap.cause, trap.pc, 0, blocked.why))
+        return None
 
     def _result(
         self,

@@ -1,6 +1,8 @@
 """Linux user mode: how a process starts, and the system calls that it makes."""
 
+from rvsim.linux.grants import Grant
 from rvsim.linux.process import LinuxProcess, Sink, hwcap
-from rvsim.linux.table import ProcessExit
+from rvsim.linux.system import hwprobe
+from rvsim.linux.table import BlockedForEver, ProcessExit
 
-__all__ = ["LinuxProcess", "ProcessExit", "Sink", "hwcap"]
+__all__ = ["BlockedForEver", "Grant", "LinuxProcess", "ProcessExit", "Sink", "hwcap", "hwprobe"]

@@ -1,39 +1,44 @@
-"""A Linux process: its stack as the kernel hands it over, and the dispatch of its system calls.
+"""A Linux process: what it starts with, and the dispatch of its system calls.
 
 Everything is deterministic: random bytes, user ids and layout are fixed, clocks show what the
-constructor's `now_ns` says.
+constructor's `now_ns` says (or the host's time, if that is asked for).
 """
 
 from __future__ import annotations
 
 import os
-import struct
+import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import BinaryIO, Final
 
 from rvsim.elf import Image
-from rvsim.errors import RvsimError
 from rvsim.linux import calls as _calls  # noqa: F401  (fills the table)
+from rvsim.linux.clock import Clock, HostClock, ModelClock
+from rvsim.linux.errno import EFAULT, ENOENT, ENOSYS, CallError
+from rvsim.linux.files import FileTable, Input, Output, RandomBytes
+from rvsim.linux.grants import FileTree, Grant
+from rvsim.linux.loader import load_loader, looks_like_library, missing_library
 from rvsim.linux.names import NAMES
-from rvsim.linux.table import CALLS, ENOSYS, ProcessExit
+from rvsim.linux.signals import NAMES as SIGNAL_NAMES
+from rvsim.linux.signals import Killed, Signals, signal_of
+from rvsim.linux.stack import fill_stack, map_stack
+from rvsim.linux.system import STACK_SIZE
+from rvsim.linux.table import CALLS, Call, ProcessExit
 from rvsim.mem import PAGE, Memory, R, W
 from rvsim.state import State
+
+__all__ = ["STACK_SIZE", "LinuxProcess", "Sink", "hwcap"]
 
 Sink = BinaryIO | Callable[[bytes], object]
 """Where the guest's output goes: a binary stream, or a function that takes the bytes."""
 
-STACK_SIZE: Final = 8 << 20
-STACK_GAP: Final = 0x10000
-"""Room above the stack that stays unmapped."""
-
-_RANDOM_BYTES: Final = b"rvsim AT_RANDOM!"
-_USER_ID: Final = 1000
-_CLOCK_TICKS: Final = 100
-_AT_NULL, _AT_PHDR, _AT_PHENT, _AT_PHNUM, _AT_PAGESZ, _AT_BASE, _AT_FLAGS = 0, 3, 4, 5, 6, 7, 8
-_AT_ENTRY, _AT_UID, _AT_EUID, _AT_GID, _AT_EGID, _AT_HWCAP, _AT_CLKTCK = 9, 11, 12, 13, 14, 16, 17
-_AT_SECURE, _AT_RANDOM, _AT_EXECFN = 23, 25, 31
 _MASK: Final = (1 << 64) - 1
 _SP, _A0, _A7 = 2, 10, 17
+_RT_SIGRETURN: Final = 139
+_LOADER_FAILED: Final = 127
+_LONGEST_PATH: Final = 4096
+_SYSTEM_FOLDERS: Final = (b"/dev/", b"/etc/", b"/lib", b"/proc/", b"/sys/", b"/usr/", b"/var/")
+"""Where libraries look for files that need not be there: a refusal is no news."""
 
 
 def hwcap(extensions: Iterable[str]) -> int:
@@ -50,7 +55,9 @@ def hwcap(extensions: Iterable[str]) -> int:
 class LinuxProcess:
     """What the kernel knows about the one process that runs `image`.
 
-    `note` gets a line for each system call that isn't there, `strace` a line for every call.
+    The guest reaches files of `dirs` only, and with a `sysroot` those below it, to read.  `note`
+    gets a line for each system call that isn't there and each file that is out of reach, `strace` a
+    line for every call.
     """
 
     def __init__(
@@ -61,124 +68,113 @@ class LinuxProcess:
         argv: Sequence[str] = (),
         env: Mapping[str, str] | None = None,
         hwcap: int = 0,
+        probe: Mapping[int, int] | None = None,
+        stdin: BinaryIO | None = None,
         stdout: Sink = lambda output: None,
         stderr: Sink = lambda output: None,
+        dirs: Sequence[Grant] = (),
+        sysroot: str | None = None,
         now_ns: Callable[[], int] = lambda: 0,
+        host_time: bool = False,
         note: Callable[[str], object] = lambda line: None,
         strace: Callable[[str], object] | None = None,
     ) -> None:
         self.memory = memory
         self.image = image
-        self.outputs = {1: _writer(stdout), 2: _writer(stderr)}
-        self.now_ns = now_ns
-        self.brk_start = -(-image.data_end // PAGE) * PAGE
-        self.brk = self.brk_start
+        self.probe = probe or {}
+        self.clock: Clock = HostClock() if host_time else ModelClock(now_ns)
+        self.random = RandomBytes()
+        self.signals = Signals(memory)
+        self.limits: dict[int, tuple[int, int]] = {}
+        self.umask = 0o022
+        self.thread_name = os.path.basename(os.fsencode(image.name))[:15]
+        self.file_pages: set[int] = set()
+        self.sp = 0
         self._note = note
         self._strace = strace
-        self._noted: set[int] = set()
-        top = self._map_stack()
-        self.initial_sp = self._fill_stack(top, list(argv) or [image.name], env or {}, hwcap)
-
-    def _map_stack(self) -> int:
-        """Map the stack and its guard page near the end of memory, a smaller one in a small space.
-
-        `mmap_top` is where anonymous mappings begin and grow down.
-        """
-        memory = self.memory
-        self.stack_size = min(STACK_SIZE, memory.size // 4 // PAGE * PAGE)
-        guard = memory.find_free(PAGE + self.stack_size, memory.size - STACK_GAP)
-        if guard is None or not self.stack_size:
-            raise RvsimError(
-                f"no room for a stack of {self.stack_size:#x} bytes in the guest's memory"
-                f" of {memory.size:#x} bytes",
-                hint="give it more memory",
-            )
-        memory.map(guard, PAGE, 0)
-        memory.map(guard + PAGE, self.stack_size, R | W)
-        self.mmap_top = guard
-        return guard + PAGE + self.stack_size
-
-    def _fill_stack(self, top: int, argv: Sequence[str], env: Mapping[str, str], hwcap: int) -> int:
-        """Write what a program finds at its start (argc, argv, envp, auxv), and return its sp."""
-        arguments = [os.fsencode(a) for a in argv]
-        variables = [os.fsencode(f"{name}={value}") for name, value in env.items()]
-        block = bytearray()
-        offsets = []
-        for text in (*arguments, *variables, os.fsencode(self.image.name)):
-            offsets.append(len(block))
-            block += text + b"\0"
-        random_offset = len(block)
-        block += _RANDOM_BYTES
-        base = top - 8 - len(block)
-        pointers = [base + offset for offset in offsets]
-        words = [
-            len(arguments),
-            *pointers[: len(arguments)],
-            0,
-            *pointers[len(arguments) : -1],
-            0,
-            *self._auxiliary_vector(hwcap, base + random_offset, pointers[-1]),
-        ]
-        sp = (base - 8 * len(words)) & ~15
-        if sp < self.mmap_top + PAGE + self.stack_size // 2:
-            raise RvsimError(
-                f"arguments and environment of {top - sp} bytes do not fit on the stack"
-            )
-        self.memory.write(sp, struct.pack(f"<{len(words)}Q", *words))
-        self.memory.write(base, bytes(block))
-        return sp
-
-    def _auxiliary_vector(self, hwcap: int, random_addr: int, name_addr: int) -> list[int]:
-        image = self.image
-        entries = {
-            _AT_PHDR: image.phdr_addr,
-            _AT_PHENT: image.phdr_entsize,
-            _AT_PHNUM: image.phdr_num,
-            _AT_PAGESZ: PAGE,
-            _AT_BASE: 0,
-            _AT_FLAGS: 0,
-            _AT_ENTRY: image.entry,
-            _AT_UID: _USER_ID,
-            _AT_EUID: _USER_ID,
-            _AT_GID: _USER_ID,
-            _AT_EGID: _USER_ID,
-            _AT_HWCAP: hwcap,
-            _AT_CLKTCK: _CLOCK_TICKS,
-            _AT_SECURE: 0,
-            _AT_RANDOM: random_addr,
-            _AT_EXECFN: name_addr,
-            _AT_NULL: 0,
-        }
-        return [word for entry in entries.items() for word in entry]
+        self._sysroot = sysroot
+        self._noted: set[int | bytes] = set()
+        self._missing: list[bytes] = []
+        self.tree = FileTree(dirs, sysroot=sysroot)
+        self.files = FileTable()
+        for file in (Input(stdin), Output(_writer(stdout)), Output(_writer(stderr))):
+            self.files.add(file)
+        self._closing = weakref.finalize(self, _close, self.files, self.tree)
+        self.brk_start = -(-image.data_end // PAGE) * PAGE
+        self.brk = self.brk_start
+        stack = map_stack(memory)
+        self.stack_size = stack.size
+        self.mmap_top = stack.guard
+        """Where mappings begin, and grow down."""
+        self.loader = load_loader(image, self.tree, memory, below=self.mmap_top, sysroot=sysroot)
+        self.initial_sp = fill_stack(
+            memory, stack, image, self.loader, list(argv) or [image.name], env or {}, hwcap
+        )
 
     def start(self, state: State) -> None:
         """Set the pc and the stack pointer for the first instruction."""
-        state["pc"] = self.image.entry
+        state["pc"] = (self.loader or self.image).entry
         state.x[_SP] = self.initial_sp
+
+    def close(self) -> None:
+        """Close the host's files; a process that nobody holds any more does it too."""
+        self._closing()
+
+    # System calls
 
     def syscall(self, state: State) -> None:
         """Carry out the call that a7 and a0 to a5 ask for; the result goes to a0.
 
-        Raises `ProcessExit` if it ends the process.
+        The pc is past the call already: that is where a signal handler comes back to.  Raises
+        `ProcessExit` if the process ends, `BlockedForEver` if it waits for what can't happen.
         """
         number = state.x[_A7]
+        self.sp = state.x[_SP]
+        try:
+            if number == _RT_SIGRETURN:
+                self.signals.leave(state)
+            else:
+                state.x[_A0] = self._result(number, state) & _MASK
+            if self.signals.pending:
+                self.signals.deliver(state)
+        except Killed as end:
+            self._note(f"the program has ended itself by SIG{SIGNAL_NAMES.get(end.signal, '?')}")
+            raise
+        except ProcessExit as end:
+            self._name_library(end.code)
+            raise
+
+    def _result(self, number: int, state: State) -> int:
         call = CALLS.get(number)
         if call is None:
             self._name_once(number)
-            result = ENOSYS
             if self._strace:
                 self._strace(f"{NAMES.get(number, f'syscall {number}')}() = -ENOSYS")
-        else:
-            arguments = call.arguments(state.x[_A0 : _A0 + 6].tolist())
-            try:
-                result = call.run(self, *arguments)
-            except ProcessExit:
-                if self._strace:
-                    self._strace(call.text(arguments, None))
-                raise
-            if self._strace:
-                self._strace(call.text(arguments, result))
-        state.x[_A0] = result & _MASK
+            return ENOSYS
+        arguments = call.arguments(state.x[_A0 : _A0 + 6].tolist())
+        if self._strace:
+            return self._traced(call, arguments, self._strace)
+        try:
+            return call.run(self, *arguments)
+        except CallError as error:
+            return error.code
+
+    def _traced(self, call: Call, arguments: list[int], strace: Callable[[str], object]) -> int:
+        shown = call.shown(arguments, self.memory)
+        result = None
+        try:
+            result = call.run(self, *arguments)
+        except CallError as error:
+            result = error.code
+        finally:
+            strace(f"{shown} = {call.answer(result)}")
+        return result
+
+    def fault(self, cause: int, tval: int, state: State) -> bool:
+        """Whether the program handles the signal of a trap; its handler then runs next."""
+        return self.signals.fault(signal_of(cause, tval, self.memory), state)
+
+    # What is said on the way
 
     def _name_once(self, number: int) -> None:
         if number not in self._noted:
@@ -186,14 +182,71 @@ class LinuxProcess:
             name = f" ({NAMES[number]})" if number in NAMES else ""
             self._note(f"unknown system call {number}{name}: ENOSYS")
 
+    def refused(self, path: bytes) -> None:
+        """Say once that a file is out of reach; its name may be that of a library."""
+        if looks_like_library(path):
+            self._missing.append(path)
+        elif path not in self._noted and not path.startswith(_SYSTEM_FOLDERS):
+            self._noted.add(path)
+            shown = path.decode("utf-8", "backslashreplace")
+            self._note(f"the program may not open {shown}: grant its folder with --dir")
+
+    def missing(self, path: bytes) -> None:
+        """Note a library that is not there."""
+        if looks_like_library(path):
+            self._missing.append(path)
+
+    def _name_library(self, code: int) -> None:
+        """Say which library stopped the dynamic loader, where it looked, and what to do."""
+        if self.loader is not None and code == _LOADER_FAILED and self._missing:
+            self._note(missing_library(self._missing, self._sysroot))
+
+    def executable(self) -> bytes:
+        """The host's absolute path of the program; ENOENT if it did not come from a file."""
+        path = os.fsencode(os.path.realpath(self.image.name))
+        if not os.path.isfile(path):
+            raise CallError(ENOENT)
+        return path
+
     # What the calls do with guest memory
 
-    def put(self, addr: int, content: bytes) -> bool:
-        """Store where the guest may write; whether it may."""
-        allowed = self.memory.span_ok(addr, len(content), W)
-        if allowed:
+    def check(self, addr: int, count: int, need: int) -> None:
+        """EFAULT unless the guest may access all the bytes."""
+        if not self.memory.span_ok(addr, count, need):
+            raise CallError(EFAULT)
+
+    def room(self, addr: int, count: int, need: int) -> int:
+        """How many of the bytes from `addr` on the guest may access."""
+        if self.memory.span_ok(addr, count, need):
+            return count
+        end = addr
+        while self.memory.span_ok(end, 1, need):
+            end = (end // PAGE + 1) * PAGE
+        return min(count, end - addr)
+
+    def get(self, addr: int, count: int) -> bytes:
+        """Bytes that the guest may read; else EFAULT."""
+        self.check(addr, count, R)
+        return self.memory.read(addr, count) if count else b""
+
+    def put(self, addr: int, content: bytes) -> None:
+        """Store where the guest may write; else EFAULT."""
+        self.check(addr, len(content), W)
+        if content:
             self.memory.write(addr, content)
-        return allowed
+
+    def text(self, addr: int) -> bytes:
+        """The C string at `addr`, cut where no file name is as long."""
+        room = self.room(addr, _LONGEST_PATH, R)
+        head, nul, _ = self.get(addr, room).partition(b"\0")
+        if not room or (not nul and room < _LONGEST_PATH):
+            raise CallError(EFAULT)
+        return head
+
+
+def _close(files: FileTable, tree: FileTree) -> None:
+    files.close_all()
+    tree.close()
 
 
 def _writer(sink: Sink) -> Callable[[bytes], object]:

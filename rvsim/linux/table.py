@@ -1,7 +1,7 @@
 """The table of system calls: a call is one function with the decorator `syscall`.
 
 The types of its parameters say how it reads its registers, and how a trace of the calls prints
-them.  It returns its result, or one of the negative error numbers below.
+them.  It returns its result, or an error by its negative number or as a `CallError`.
 """
 
 from __future__ import annotations
@@ -9,52 +9,82 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Final, NewType, TypeVar
+from typing import TYPE_CHECKING, Final, NewType, TypeVar
+
+from rvsim.linux.errno import ERROR_NAMES
+from rvsim.mem import GuestFault
+
+if TYPE_CHECKING:
+    from rvsim.mem import Memory
 
 Addr = NewType("Addr", int)
 """A guest address: unsigned 64 bits, printed in hexadecimal."""
+Text = NewType("Text", int)
+"""A guest address of a C string, which is printed."""
 Flags = NewType("Flags", int)
 """A set of bits: unsigned 64 bits, printed in hexadecimal."""
 Size = NewType("Size", int)
 """A number of bytes: unsigned 64 bits."""
 Int = NewType("Int", int)
 """A C ``int``: the low 32 bits of the register, signed."""
+Long = NewType("Long", int)
+"""A C ``long``: signed 64 bits."""
 
-EPERM, EBADF, ENOMEM, EFAULT = -1, -9, -12, -14
-EEXIST, ENODEV, EINVAL, ENOSYS = -17, -19, -22, -38
-ERROR_NAMES: Final = {
-    EPERM: "EPERM",
-    EBADF: "EBADF",
-    ENOMEM: "ENOMEM",
-    EFAULT: "EFAULT",
-    EEXIST: "EEXIST",
-    ENODEV: "ENODEV",
-    EINVAL: "EINVAL",
-    ENOSYS: "ENOSYS",
-}
+_LONGEST_TEXT: Final = 80
 
 
 class ProcessExit(Exception):
-    """The guest has ended, with an exit code of 0 to 255."""
+    """The guest has ended, with an exit code of 0 to 255; by a signal, that is 128 + signal."""
 
     def __init__(self, code: int) -> None:
         super().__init__(code)
         self.code = code
 
 
-def _signed(value: int) -> int:
+class BlockedForEver(Exception):
+    """The guest waits for what nobody can do: there is no second thread or process."""
+
+    def __init__(self, why: str) -> None:
+        super().__init__(why)
+        self.why = why
+
+
+def _int(value: int) -> int:
     return ((value & 0xFFFF_FFFF) ^ 0x8000_0000) - 0x8000_0000
+
+
+def _long(value: int) -> int:
+    return (value ^ 1 << 63) - (1 << 63)
 
 
 def _same(value: int) -> int:
     return value
 
 
-_READERS: Final[dict[str, tuple[Callable[[int], int], Callable[[int], str]]]] = {
-    "Addr": (_same, hex),
-    "Flags": (_same, hex),
-    "Size": (_same, str),
-    "Int": (_signed, str),
+def _hex(value: int, memory: Memory) -> str:
+    return hex(value)
+
+
+def _decimal(value: int, memory: Memory) -> str:
+    return str(value)
+
+
+def _text(value: int, memory: Memory) -> str:
+    try:
+        text = memory.read_cstring(value, _LONGEST_TEXT + 1).decode("utf-8", "backslashreplace")
+    except GuestFault:
+        return hex(value)
+    body = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_LONGEST_TEXT])
+    return '"' + body.replace('"', '\\"') + '"' + "..." * (len(text) > _LONGEST_TEXT)
+
+
+_READERS: Final[dict[str, tuple[Callable[[int], int], Callable[[int, Memory], str]]]] = {
+    "Addr": (_same, _hex),
+    "Text": (_same, _text),
+    "Flags": (_same, _hex),
+    "Size": (_same, _decimal),
+    "Int": (_int, _decimal),
+    "Long": (_long, _decimal),
 }
 
 
@@ -71,16 +101,18 @@ class Call:
         """The values of the parameters, read from a0 to a5."""
         return [_READERS[k][0](value) for k, value in zip(self.kinds, registers, strict=False)]
 
-    def text(self, arguments: list[int], result: int | None) -> str:
-        """The call on one line, as strace writes it; no result if it does not return."""
-        shown = (_READERS[k][1](value) for k, value in zip(self.kinds, arguments, strict=True))
+    def shown(self, arguments: list[int], memory: Memory) -> str:
+        """The call with its arguments, as strace writes it."""
+        pairs = zip(self.kinds, arguments, strict=True)
+        return f"{self.name}({', '.join(_READERS[k][1](value, memory) for k, value in pairs)})"
+
+    def answer(self, result: int | None) -> str:
+        """The result as strace writes it; None if the call does not return."""
         if result is None:
-            answer = "?"
-        elif result in ERROR_NAMES:
-            answer = f"-{ERROR_NAMES[result]}"
-        else:
-            answer = hex(result) if self.result == "Addr" else str(result)
-        return f"{self.name}({', '.join(shown)}) = {answer}"
+            return "?"
+        if result in ERROR_NAMES:
+            return f"-{ERROR_NAMES[result]}"
+        return hex(result) if self.result == "Addr" else str(result)
 
 
 CALLS: Final[dict[int, Call]] = {}

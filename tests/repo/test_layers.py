@@ -21,12 +21,11 @@ MAY_IMPORT = {
     "mem": "errors",
     "lanes": "mem",
     "profiles": "errors config data",
-    # files and processes of the guest
+    # files
     "symbols": "",
     "sections": "symbols",
     "lines": "sections",
     "elf": "errors mem symbols sections lines",
-    "linux": "errors state mem elf",
     "toolchain": "errors data",
     # instructions
     "ir": "state mem",
@@ -35,6 +34,8 @@ MAY_IMPORT = {
     "insn": "config ir vec",
     "decode": "config mem vec insn",
     "disasm": "vec insn decode",
+    # the guest's process
+    "linux": "errors config state mem elf vec",
     # engines
     "interp": "config state mem lanes ir vec insn decode",
     "jit": "state mem ir vec insn decode interp",

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from rvsim.elf import Image, Segment
 from rvsim.errors import RvsimError
-from rvsim.linux import LinuxProcess, ProcessExit, hwcap
+from rvsim.linux import BlockedForEver, LinuxProcess, ProcessExit, hwcap
 from rvsim.linux.names import NAMES
 from rvsim.linux.process import STACK_SIZE
 from rvsim.linux.table import CALLS, syscall
@@ -367,10 +367,10 @@ def test_clocks_show_the_model_time():
 
 
 def test_an_unknown_call_is_named_once(guest: Guest):
-    for number in (134, 4000, 134, 4000, (1 << 64) - 1):
+    for number in (220, 4000, 220, 4000, (1 << 64) - 1):
         assert guest.call(number) == ENOSYS
     assert guest.notes == [
-        "unknown system call 134 (rt_sigaction): ENOSYS",
+        "unknown system call 220 (clone): ENOSYS",
         "unknown system call 4000: ENOSYS",
         "unknown system call 18446744073709551615: ENOSYS",
     ]
@@ -385,7 +385,7 @@ def test_strace_shows_each_call_on_one_line():
     guest.mmap(0, PAGE, 3, PRIVATE | ANONYMOUS, -1, 0)
     guest.mmap(0, 0)
     guest.call(113, 1, DATA)
-    guest.call(178)
+    guest.call(220)
     guest.call(4000)
     with pytest.raises(ProcessExit):
         guest.call(94, 1)
@@ -396,7 +396,7 @@ def test_strace_shows_each_call_on_one_line():
         f"mmap(0x0, 4096, 0x3, 0x22, -1, 0) = {guest.process.mmap_top - PAGE:#x}",
         "mmap(0x0, 0, 0x3, 0x22, -1, 0) = -EINVAL",
         "clock_gettime(1, 0x20000) = 0",
-        "gettid() = -ENOSYS",
+        "clone() = -ENOSYS",
         "syscall 4000() = -ENOSYS",
         "exit_group(1) = ?",
     ]
@@ -429,7 +429,7 @@ def test_a_call_is_entered_once_and_with_known_types():
 
 
 @given(
-    number=st.sampled_from([64, 113, 214, 215, 222, 226]),
+    number=st.sampled_from(sorted(CALLS)),
     arguments=st.lists(
         st.one_of(
             st.integers(0, (1 << 64) - 1),
@@ -442,7 +442,10 @@ def test_a_call_is_entered_once_and_with_known_types():
     ),
 )
 def test_no_arguments_make_the_host_fail(number: int, arguments: list[int]):
-    result = Guest(stdout=lambda output: None).call(number, *arguments)
+    try:
+        result = Guest().call(number, *arguments)
+    except (ProcessExit, BlockedForEver):
+        return
     assert -4096 < result <= SIZE
 
 

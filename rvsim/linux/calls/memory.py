@@ -1,0 +1,257 @@
+"""System calls on the address space: the heap, mappings, permissions."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Final
+
+from rvsim.linux.errno import (
+    EACCES,
+    EEXIST,
+    EFAULT,
+    EINVAL,
+    ENODEV,
+    ENOMEM,
+    EPERM,
+    CallError,
+)
+from rvsim.linux.table import Addr, Flags, Int, Size, syscall
+from rvsim.mem import LOWEST_FREE, MAPPED, PAGE, R, W, X
+
+if TYPE_CHECKING:
+    from rvsim.linux.process import LinuxProcess
+
+_PROT_READ, _PROT_WRITE, _PROT_EXEC = 1, 2, 4
+_MAP_SHARED, _MAP_PRIVATE, _MAP_SHARED_VALIDATE = 1, 2, 3
+_MAP_TYPE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_FIXED_NOREPLACE = 0xF, 0x10, 0x20, 0x10_0000
+_MREMAP_MAYMOVE, _MREMAP_FIXED = 1, 2
+_MADV_DONTNEED, _MADV_FREE, _MADV_REMOVE = 4, 8, 9
+_COPY: Final = 16 << 20
+
+
+@syscall(214, "brk")
+def brk(process: LinuxProcess, addr: Addr) -> Addr:
+    """Move the end of the heap; the old end if that can't be."""
+    old_end, new_end = _page_up(process.brk), _page_up(addr)
+    if addr < process.brk_start or new_end > process.memory.size:
+        return Addr(process.brk)
+    if new_end > old_end:
+        if process.memory.perm[old_end // PAGE : new_end // PAGE].any():
+            return Addr(process.brk)
+        process.memory.map(old_end, new_end - old_end, R | W)
+    elif new_end < old_end:
+        _unmap(process, new_end, old_end - new_end)
+    process.brk = addr
+    return addr
+
+
+@syscall(215, "munmap")
+def munmap(process: LinuxProcess, addr: Addr, length: Size) -> int:
+    """Drop whole pages; there need not be any."""
+    if addr % PAGE or not length or addr + _page_up(length) > process.memory.size:
+        return EINVAL
+    _unmap(process, addr, _page_up(length))
+    return 0
+
+
+@syscall(222, "mmap")
+def mmap(
+    process: LinuxProcess,
+    addr: Addr,
+    length: Size,
+    prot: Flags,
+    flags: Flags,
+    fd: Int,
+    offset: Size,
+) -> Addr:
+    """Map anonymous memory, or a private copy of a file's bytes."""
+    perm = _permission(prot)
+    kind = flags & _MAP_TYPE
+    if (
+        not length
+        or perm is None
+        or kind not in (_MAP_SHARED, _MAP_PRIVATE, _MAP_SHARED_VALIDATE)
+        or offset % PAGE
+        or offset >> 63
+    ):
+        return Addr(EINVAL)
+    content = None
+    if not flags & _MAP_ANONYMOUS:
+        file = process.files[fd]
+        if kind != _MAP_PRIVATE and perm & W:
+            return Addr(ENODEV if file.writable else EACCES)  # writes would have to reach the file
+        if length <= process.memory.size:
+            content = file.mapped(offset, length)
+    length = Size(_page_up(length))
+    if length > process.memory.size:
+        return Addr(ENOMEM)
+    place = _place(process, addr, length, flags)
+    _map(process, place, length, perm)
+    if content is not None:
+        process.memory.write(place, content)
+        _mark_file(process, place, length, _page_up(len(content)))
+    return Addr(place)
+
+
+def _place(process: LinuxProcess, addr: int, length: int, flags: int) -> int:
+    """Where a mapping goes: at a fixed address, at the hint, or below the others."""
+    if flags & (_MAP_FIXED | _MAP_FIXED_NOREPLACE):
+        if addr % PAGE:
+            raise CallError(EINVAL)
+        if addr + length > process.memory.size:
+            raise CallError(ENOMEM)
+        if addr < LOWEST_FREE:
+            raise CallError(EPERM)
+        if flags & _MAP_FIXED_NOREPLACE and not _is_free(process, addr, length):
+            raise CallError(EEXIST)
+        return addr
+    hint = addr // PAGE * PAGE
+    place = hint if _is_free(process, hint, length) else None
+    if place is None:
+        place = process.memory.find_free(length, process.mmap_top)
+    if place is None:
+        raise CallError(ENOMEM)
+    return place
+
+
+@syscall(226, "mprotect")
+def mprotect(process: LinuxProcess, addr: Addr, length: Size, prot: Flags) -> int:
+    """Change the permissions of whole pages."""
+    perm = _permission(prot)
+    if addr % PAGE or perm is None:
+        return EINVAL
+    if not length:
+        return 0
+    if not process.memory.mapped(addr, length):
+        return ENOMEM
+    process.memory.protect(addr, length, perm)
+    return 0
+
+
+@syscall(216, "mremap")
+def mremap(
+    process: LinuxProcess, old: Addr, old_length: Size, new_length: Size, flags: Flags, new: Addr
+) -> Addr:
+    """Resize a mapping where it is, or move it to where there is room."""
+    if flags & ~(_MREMAP_MAYMOVE | _MREMAP_FIXED) or old % PAGE or not old_length or not new_length:
+        return Addr(EINVAL)
+    if flags & _MREMAP_FIXED and (not flags & _MREMAP_MAYMOVE or new % PAGE):
+        return Addr(EINVAL)
+    memory = process.memory
+    if max(old_length, new_length) > memory.size:
+        return Addr(ENOMEM)
+    before, after = _page_up(old_length), _page_up(new_length)
+    if not memory.mapped(old, before):
+        return Addr(EFAULT)
+    if not flags & _MREMAP_FIXED:
+        if after <= before:
+            if after < before:
+                _unmap(process, old + after, before - after)
+            return old
+        if _is_free(process, old + before, after - before):
+            memory.map(old + before, after - before, _last_permission(process, old + before))
+            return old
+        if not flags & _MREMAP_MAYMOVE:
+            return Addr(ENOMEM)
+        return Addr(_move(process, old, before, after, _place(process, 0, after, 0)))
+    target = _place(process, new, after, _MAP_FIXED)
+    if target < old + before and old < target + after:
+        return Addr(EINVAL)
+    return Addr(_move(process, old, before, after, target))
+
+
+def _move(process: LinuxProcess, old: int, before: int, after: int, target: int) -> int:
+    memory = process.memory
+    _map(process, target, after, _last_permission(process, old + before))
+    kept = min(before, after)
+    for start in range(0, kept, _COPY):
+        memory.write(target + start, memory.read(old + start, min(_COPY, kept - start)))
+    first, stop, moved = old // PAGE, (old + kept) // PAGE, (target - old) // PAGE
+    memory.perm[first + moved : stop + moved] = memory.perm[first:stop]
+    process.file_pages |= {page + moved for page in process.file_pages if first <= page < stop}
+    _unmap(process, old, before)
+    return target
+
+
+@syscall(233, "madvise")
+def madvise(process: LinuxProcess, addr: Addr, length: Size, advice: Int) -> int:
+    """Zero anonymous pages that aren't needed any more; other advice changes nothing."""
+    length = Size(_page_up(length))
+    if addr % PAGE or not 0 <= advice < 128:
+        return EINVAL
+    if not length:
+        return 0
+    if not process.memory.mapped(addr, length):
+        return ENOMEM
+    if advice == _MADV_REMOVE:
+        return EINVAL
+    if advice in (_MADV_DONTNEED, _MADV_FREE):
+        _zero(process, addr, length)
+    return 0
+
+
+def _zero(process: LinuxProcess, addr: int, length: int) -> None:
+    """Zero anonymous pages; those of a file keep the bytes that a new look would give them."""
+    memory = process.memory
+    first, stop = addr // PAGE, (addr + length) // PAGE
+    edges = sorted(page for page in process.file_pages if first <= page < stop)
+    start = first
+    for page in (*edges, stop):
+        if start < page:
+            perm = memory.perm[start:page].copy()
+            memory.unmap(start * PAGE, (page - start) * PAGE)
+            memory.perm[start:page] = perm
+        start = page + 1
+
+
+@syscall(227, "msync")
+def msync(process: LinuxProcess, addr: Addr, length: Size, flags: Flags) -> int:
+    """Nothing to write back: no mapping of a file is shared to write."""
+    if addr % PAGE:
+        return EINVAL
+    return 0 if process.memory.mapped(addr, length) else ENOMEM
+
+
+def _page_up(length: int) -> int:
+    return -(-length // PAGE) * PAGE
+
+
+def _permission(prot: int) -> int | None:
+    """PROT_READ, PROT_WRITE and PROT_EXEC as page permissions; on RISC-V, writable is readable."""
+    if prot & ~(_PROT_READ | _PROT_WRITE | _PROT_EXEC):
+        return None
+    read = R * bool(prot & (_PROT_READ | _PROT_WRITE))
+    return read | W * bool(prot & _PROT_WRITE) | X * bool(prot & _PROT_EXEC)
+
+
+def _is_free(process: LinuxProcess, addr: int, length: int) -> bool:
+    """Whether a mapping may go there without replacing another."""
+    memory = process.memory
+    inside = addr >= LOWEST_FREE and addr + length <= memory.size
+    return inside and not memory.perm[addr // PAGE : (addr + length) // PAGE].any()
+
+
+def _last_permission(process: LinuxProcess, end: int) -> int:
+    return int(process.memory.perm[end // PAGE - 1]) & ~MAPPED
+
+
+def _map(process: LinuxProcess, addr: int, length: int, perm: int) -> None:
+    _forget(process, addr, length)
+    process.memory.map(addr, length, perm)
+
+
+def _unmap(process: LinuxProcess, addr: int, length: int) -> None:
+    _forget(process, addr, length)
+    process.memory.unmap(addr, length)
+
+
+def _forget(process: LinuxProcess, addr: int, length: int) -> None:
+    """Pages that go are no file's any more."""
+    first, stop = addr // PAGE, (addr + length) // PAGE
+    process.file_pages = {page for page in process.file_pages if not first <= page < stop}
+
+
+def _mark_file(process: LinuxProcess, addr: int, length: int, content: int) -> None:
+    """Note a file's pages; nobody may touch those past its end (Linux: SIGBUS)."""
+    process.file_pages.update(range(addr // PAGE, (addr + content) // PAGE))
+    if content < length:
+        process.memory.protect(addr + content, length - content, 0)

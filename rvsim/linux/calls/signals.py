@@ -1,0 +1,148 @@
+"""System calls of signals: what they do, which are blocked, sending them to oneself."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING
+
+from rvsim.linux.calls.time import timespec
+from rvsim.linux.errno import EAGAIN, EFAULT, EINTR, EINVAL, ESRCH, CallError
+from rvsim.linux.signals import SI_TKILL, SI_USER, SIGKILL, Action, Signal, check_number
+from rvsim.linux.system import PROCESS_ID
+from rvsim.linux.table import Addr, BlockedForEver, Int, Size, syscall
+
+if TYPE_CHECKING:
+    from rvsim.linux.process import LinuxProcess
+
+_SET_SIZE = 8
+_SIGSTOP = 19
+_BLOCK, _UNBLOCK, _SETMASK = 0, 1, 2
+
+
+def _set(process: LinuxProcess, addr: int, size: int) -> int:
+    if size != _SET_SIZE:
+        raise CallError(EINVAL)
+    return int.from_bytes(process.get(addr, _SET_SIZE), "little")
+
+
+@syscall(134, "rt_sigaction")
+def rt_sigaction(process: LinuxProcess, number: Int, new: Addr, old: Addr, size: Size) -> int:
+    """Choose what a signal does."""
+    if size != _SET_SIZE or (new and number in (SIGKILL, _SIGSTOP)):
+        return EINVAL
+    actions = process.signals.actions
+    before = actions.get(check_number(number), Action())
+    after = Action(*struct.unpack("<QQQ", process.get(new, 24))) if new else None
+    if old:
+        process.put(old, struct.pack("<QQQ", before.handler, before.flags, before.mask))
+    if after is not None:
+        actions[number] = after
+    return 0
+
+
+@syscall(135, "rt_sigprocmask")
+def rt_sigprocmask(process: LinuxProcess, how: Int, new: Addr, old: Addr, size: Size) -> int:
+    """Block or unblock signals; what was pending arrives at once."""
+    signals = process.signals
+    before = signals.mask
+    if size != _SET_SIZE:
+        return EINVAL
+    if new:
+        bits = _set(process, new, size)
+        if how not in (_BLOCK, _UNBLOCK, _SETMASK):
+            return EINVAL
+        signals.set_mask({_BLOCK: before | bits, _UNBLOCK: before & ~bits, _SETMASK: bits}[how])
+    if old:
+        process.put(old, before.to_bytes(_SET_SIZE, "little"))
+    return 0
+
+
+@syscall(136, "rt_sigpending")
+def rt_sigpending(process: LinuxProcess, addr: Addr, size: Size) -> int:
+    """Tell which signals wait for being unblocked."""
+    if size > _SET_SIZE:
+        return EINVAL
+    bits = 0
+    for signal in process.signals.pending:
+        bits |= 1 << signal.number - 1
+    process.put(addr, bits.to_bytes(_SET_SIZE, "little")[:size])
+    return 0
+
+
+@syscall(133, "rt_sigsuspend")
+def rt_sigsuspend(process: LinuxProcess, addr: Addr, size: Size) -> int:
+    """Wait for a signal, which can only be one that is pending."""
+    signals = process.signals
+    mask = _set(process, addr, size)
+    if all(mask >> signal.number - 1 & 1 for signal in signals.pending):
+        raise BlockedForEver("rt_sigsuspend waits for a signal that nobody can send")
+    signals.saved_mask = signals.mask
+    signals.set_mask(mask)
+    return EINTR
+
+
+@syscall(137, "rt_sigtimedwait")
+def rt_sigtimedwait(
+    process: LinuxProcess, addr: Addr, info: Addr, timeout: Addr, size: Size
+) -> int:
+    """Take a pending signal; else the time has to run out."""
+    wanted = _set(process, addr, size)
+    for signal in process.signals.pending:
+        if wanted >> signal.number - 1 & 1:
+            process.signals.pending.remove(signal)
+            if info:
+                process.put(info, signal.info())
+            return signal.number
+    if not timeout:
+        raise BlockedForEver("rt_sigtimedwait waits for a signal that nobody can send")
+    process.clock.sleep(timespec(process, timeout))
+    return EAGAIN
+
+
+@syscall(132, "sigaltstack")
+def sigaltstack(process: LinuxProcess, new: Addr, old: Addr) -> int:
+    """Choose the stack of handlers that ask for one."""
+    sp = process.sp
+    before = process.signals.stack_words(sp)
+    if new:
+        addr, flags, size = struct.unpack("<Qi4xQ", process.get(new, 24))
+        result = process.signals.set_stack(addr, flags, size, sp)
+        if result:
+            return result
+    if old:
+        process.put(old, struct.pack("<Qi4xQ", *before))
+    return 0
+
+
+@syscall(139, "rt_sigreturn")
+def rt_sigreturn(process: LinuxProcess) -> int:
+    """Come back from a handler.  `LinuxProcess.syscall` does it: all registers change."""
+    return EFAULT
+
+
+@syscall(129, "kill")
+def kill(process: LinuxProcess, pid: Int, number: Int) -> int:
+    """Send a signal to oneself, or to one's group."""
+    if pid not in (PROCESS_ID, 0, -PROCESS_ID, -1):
+        return ESRCH
+    return _send(process, number, SI_USER)
+
+
+@syscall(130, "tkill")
+def tkill(process: LinuxProcess, tid: Int, number: Int) -> int:
+    """Send a signal to the only thread."""
+    return _send(process, number, SI_TKILL) if tid == PROCESS_ID else ESRCH
+
+
+@syscall(131, "tgkill")
+def tgkill(process: LinuxProcess, pid: Int, tid: Int, number: Int) -> int:
+    """Send a signal to the only thread."""
+    if pid != PROCESS_ID or tid != PROCESS_ID:
+        return ESRCH
+    return _send(process, number, SI_TKILL)
+
+
+def _send(process: LinuxProcess, number: int, code: int) -> int:
+    if number:
+        process.signals.send(Signal(check_number(number), code))
+    return 0

@@ -1,0 +1,187 @@
+"""System calls about the process and the machine: its end, its identity, limits, extensions."""
+
+from __future__ import annotations
+
+import struct
+from typing import TYPE_CHECKING, Final
+
+from rvsim.linux.errno import EINVAL, EPERM, ESRCH
+from rvsim.linux.status import USER_ID
+from rvsim.linux.system import LIMITS, PARENT_ID, PROCESS_ID, UNAME
+from rvsim.linux.table import Addr, Flags, Int, ProcessExit, Size, syscall
+from rvsim.mem import W
+
+if TYPE_CHECKING:
+    from rvsim.linux.process import LinuxProcess
+
+_FIELD: Final = 65
+_GRND_FLAGS: Final = 7
+_CHUNK: Final = 1 << 20
+_PR_SET_NAME, _PR_GET_NAME = 15, 16
+_NAME_SIZE: Final = 16
+
+
+@syscall(93, "exit")
+def exit_(process: LinuxProcess, code: Int) -> int:
+    """End the only thread, and so the process."""
+    raise ProcessExit(code & 0xFF)
+
+
+@syscall(94, "exit_group")
+def exit_group(process: LinuxProcess, code: Int) -> int:
+    """End the process."""
+    raise ProcessExit(code & 0xFF)
+
+
+@syscall(172, "getpid")
+def getpid(process: LinuxProcess) -> int:
+    """The process, always the same."""
+    return PROCESS_ID
+
+
+@syscall(173, "getppid")
+def getppid(process: LinuxProcess) -> int:
+    """Who started it."""
+    return PARENT_ID
+
+
+@syscall(178, "gettid")
+def gettid(process: LinuxProcess) -> int:
+    """The only thread, which has the process's number."""
+    return PROCESS_ID
+
+
+@syscall(155, "getpgid")
+def getpgid(process: LinuxProcess, pid: Int) -> int:
+    """A group of its own."""
+    return PROCESS_ID if pid in (0, PROCESS_ID) else ESRCH
+
+
+@syscall(156, "getsid")
+def getsid(process: LinuxProcess, pid: Int) -> int:
+    """A session of its own."""
+    return PROCESS_ID if pid in (0, PROCESS_ID) else ESRCH
+
+
+@syscall(174, "getuid")
+def getuid(process: LinuxProcess) -> int:
+    """The user, the same on each host."""
+    return USER_ID
+
+
+@syscall(175, "geteuid")
+def geteuid(process: LinuxProcess) -> int:
+    """The user."""
+    return USER_ID
+
+
+@syscall(176, "getgid")
+def getgid(process: LinuxProcess) -> int:
+    """The user's group."""
+    return USER_ID
+
+
+@syscall(177, "getegid")
+def getegid(process: LinuxProcess) -> int:
+    """The user's group."""
+    return USER_ID
+
+
+@syscall(160, "uname")
+def uname(process: LinuxProcess, addr: Addr) -> int:
+    """Tell the kernel's name and release, which are fixed."""
+    process.put(addr, b"".join(text.encode().ljust(_FIELD, b"\0") for text in UNAME))
+    return 0
+
+
+@syscall(179, "sysinfo")
+def sysinfo(process: LinuxProcess, addr: Addr) -> int:
+    """Time since the start, memory, and one process."""
+    memory = process.memory
+    head = (process.clock.now(1) // 1_000_000_000, 0, 0, 0, memory.size, memory.size // 2)
+    content = struct.pack("<10QHH4xQQI", *head, 0, 0, 0, 0, 1, 0, 0, 0, 1)
+    process.put(addr, content.ljust(112, b"\0"))
+    return 0
+
+
+@syscall(261, "prlimit64")
+def prlimit64(process: LinuxProcess, pid: Int, resource: Int, new: Addr, old: Addr) -> int:
+    """Tell a limit; new ones are taken and change nothing."""
+    if pid not in (0, PROCESS_ID):
+        return ESRCH
+    if resource not in LIMITS:
+        return EINVAL
+    if new:
+        soft, hard = struct.unpack("<QQ", process.get(new, 16))
+        if soft > hard:
+            return EINVAL
+        if hard > LIMITS[resource][1]:
+            return EPERM
+    if old:
+        process.put(old, struct.pack("<QQ", *process.limits.get(resource, LIMITS[resource])))
+    if new:
+        process.limits[resource] = soft, hard
+    return 0
+
+
+@syscall(163, "getrlimit")
+def getrlimit(process: LinuxProcess, resource: Int, addr: Addr) -> int:
+    """Tell a limit."""
+    return prlimit64(process, Int(0), resource, Addr(0), addr)
+
+
+@syscall(164, "setrlimit")
+def setrlimit(process: LinuxProcess, resource: Int, addr: Addr) -> int:
+    """Take a limit."""
+    return prlimit64(process, Int(0), resource, addr, Addr(0))
+
+
+@syscall(278, "getrandom")
+def getrandom(process: LinuxProcess, addr: Addr, count: Size, flags: Flags) -> int:
+    """Bytes that are the same in each run."""
+    if flags & ~_GRND_FLAGS:
+        return EINVAL
+    count = Size(min(count, 0x1FF_FFFF))
+    process.check(addr, count, W)
+    for start in range(addr, addr + count, _CHUNK):
+        process.put(start, process.random(min(_CHUNK, addr + count - start)))
+    return count
+
+
+@syscall(167, "prctl")
+def prctl(process: LinuxProcess, option: Int, argument: Addr) -> int:
+    """Set or tell the thread's name; nothing else."""
+    if option == _PR_SET_NAME:
+        process.thread_name = process.text(argument)[: _NAME_SIZE - 1]
+        return 0
+    if option == _PR_GET_NAME:
+        process.put(argument, process.thread_name.ljust(_NAME_SIZE, b"\0"))
+        return 0
+    return EINVAL
+
+
+@syscall(258, "riscv_hwprobe")
+def riscv_hwprobe(
+    process: LinuxProcess, pairs: Addr, count: Size, cpu_size: Size, cpus: Addr, flags: Flags
+) -> int:
+    """Tell what the profile has, key by key; an unknown key becomes -1."""
+    if flags or count > 1 << 16:
+        return EINVAL
+    if cpu_size or cpus:
+        mask = process.get(cpus, min(cpu_size, 8))
+        if not mask or not mask[0] & 1:
+            return EINVAL
+    for addr in range(pairs, pairs + 16 * count, 16):
+        (key,) = struct.unpack("<q", process.get(addr, 8))
+        known = key in process.probe
+        process.put(addr, struct.pack("<qQ", key if known else -1, process.probe.get(key, 0)))
+    return 0
+
+
+@syscall(259, "riscv_flush_icache")
+def riscv_flush_icache(process: LinuxProcess, start: Addr, end: Addr, flags: Flags) -> int:
+    """Forget decoded code, as `fence.i` does on every hart."""
+    if flags & ~1:
+        return EINVAL
+    process.memory.code_changes += 1
+    return 0

@@ -1,0 +1,74 @@
+"""The guest's clocks: the model's time, or the host's if that is asked for."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Final, Protocol
+
+CLOCKS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 11)
+"""CLOCK_REALTIME to CLOCK_BOOTTIME, CLOCK_TAI."""
+
+CPU_CLOCKS: Final = (2, 3)
+"""CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID, which sleep does not move."""
+
+_REALTIME_CLOCKS: Final = (0, 5, 11)
+_LONGEST_SLEEP: Final = 1e8  # seconds; Python refuses far longer ones
+
+
+class Clock(Protocol):
+    """What time calls need; all in nanoseconds."""
+
+    def now(self, clock: int) -> int:
+        """The time on one of `CLOCKS`."""
+
+    def cpu(self) -> int:
+        """The processor time that the process has used."""
+
+    def sleep(self, duration: int) -> None:
+        """Let time pass; a negative duration is over already."""
+
+
+class ModelClock:
+    """Time that only instructions and sleeping move: the same in each run.
+
+    >>> clock = ModelClock(lambda: 5)
+    >>> clock.sleep(100)
+    >>> clock.now(0), clock.cpu()
+    (105, 5)
+    """
+
+    def __init__(self, executed: Callable[[], int]) -> None:
+        self._executed = executed
+        self._slept = 0
+
+    def now(self, clock: int) -> int:
+        """Time executed, and slept unless it is processor time."""
+        return self._executed() + (0 if clock in CPU_CLOCKS else self._slept)
+
+    def cpu(self) -> int:
+        """Time executed."""
+        return self._executed()
+
+    def sleep(self, duration: int) -> None:
+        """Set the clocks forward."""
+        self._slept += max(0, duration)
+
+
+class HostClock:
+    """The host's clocks; sleeping waits."""
+
+    def now(self, clock: int) -> int:
+        """The host's time of that clock, or of one like it."""
+        if clock in CPU_CLOCKS:
+            return time.process_time_ns()
+        return time.time_ns() if clock in _REALTIME_CLOCKS else time.monotonic_ns()
+
+    def cpu(self) -> int:
+        """Processor time of rvsim itself."""
+        return time.process_time_ns()
+
+    def sleep(self, duration: int) -> None:
+        """Wait."""
+        if duration > 0:
+            time.sleep(min(duration / 1e9, _LONGEST_SLEEP))

@@ -1,0 +1,318 @@
+"""Open files of the guest: its three streams, and files, folders and devices that it opened."""
+
+from __future__ import annotations
+
+import os
+import random
+import stat
+from collections.abc import Callable
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import BinaryIO, Final
+
+from rvsim.linux.errno import (
+    EACCES,
+    EBADF,
+    EINVAL,
+    EISDIR,
+    EMFILE,
+    ENODEV,
+    ESPIPE,
+    CallError,
+    from_host,
+)
+from rvsim.linux.grants import Parts
+from rvsim.linux.status import Status, status_of
+
+O_ACCMODE, O_WRONLY, O_RDWR = 3, 1, 2
+O_CREAT, O_EXCL, O_TRUNC, O_APPEND = 0o100, 0o200, 0o1000, 0o2000
+O_NONBLOCK, O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC = 0o4000, 0o200000, 0o400000, 0o2000000
+O_LARGEFILE, O_TMPFILE = 0o100000, 0o20000000
+_KEPT_FLAGS: Final = O_ACCMODE | O_APPEND | O_NONBLOCK | O_LARGEFILE
+
+SEEK_SET, SEEK_CUR, SEEK_END = 0, 1, 2
+MOST_FILES: Final = 1024
+_LARGEST_OFFSET: Final = (1 << 63) - 1
+_FIFO_STATUS: Final = Status(mode=stat.S_IFIFO | 0o600)
+
+
+class OpenFile:
+    """An open file as `dup` shares it.  What a kind of file can't do is an error of Linux."""
+
+    parts: Parts = ()
+    """The guest's name of a folder, from which relative names start."""
+
+    def __init__(self, flags: int) -> None:
+        self.flags = flags & _KEPT_FLAGS
+
+    @property
+    def readable(self) -> bool:
+        """Whether it was opened to read."""
+        return self.flags & O_ACCMODE != O_WRONLY
+
+    @property
+    def writable(self) -> bool:
+        """Whether it was opened to write."""
+        return self.flags & O_ACCMODE in (O_WRONLY, O_RDWR)
+
+    def read(self, count: int, at: int | None = None) -> bytes:
+        """At most `count` bytes from the file's position, or from `at`, which leaves it."""
+        raise CallError(EINVAL)
+
+    def write(self, content: bytes, at: int | None = None) -> int:
+        """Write at the position, or at `at`; the number of bytes written."""
+        raise CallError(EINVAL)
+
+    def seek(self, offset: int, whence: int) -> int:
+        """Move the position and tell it."""
+        raise CallError(ESPIPE)
+
+    def truncate(self, length: int) -> None:
+        """Set the size."""
+        raise CallError(EINVAL)
+
+    def status(self) -> Status:
+        """What `fstat` tells."""
+        return _FIFO_STATUS
+
+    def mapped(self, offset: int, length: int) -> bytes:
+        """The bytes that a mapping of the file shows."""
+        raise CallError(ENODEV)
+
+    def sync(self) -> None:
+        """See the content through to the disk."""
+        raise CallError(EINVAL)
+
+    def close(self) -> None:
+        """Release what the host holds, when the last descriptor is gone."""
+
+
+class Output(OpenFile):
+    """Standard output or error: bytes go to a function, like those of a pipe."""
+
+    def __init__(self, sink: Callable[[bytes], object]) -> None:
+        super().__init__(O_WRONLY)
+        self._sink = sink
+
+    def write(self, content: bytes, at: int | None = None) -> int:
+        if at is not None:
+            raise CallError(ESPIPE)
+        self._sink(content)
+        return len(content)
+
+
+class Input(OpenFile):
+    """Standard input: a binary stream, read like a pipe; without one it is at its end."""
+
+    def __init__(self, source: BinaryIO | None) -> None:
+        super().__init__(0)
+        self._source = source
+
+    def read(self, count: int, at: int | None = None) -> bytes:
+        if at is not None:
+            raise CallError(ESPIPE)
+        if self._source is None or not count:
+            return b""
+        # A terminal or pipe gives what is there; `read` would wait until `count` bytes are.
+        read: Callable[[int], bytes | None] = getattr(self._source, "read1", self._source.read)
+        try:
+            return read(count) or b""
+        except OSError as error:
+            raise from_host(error) from None
+
+
+class Device(OpenFile):
+    """/dev/null, /dev/zero, /dev/random or /dev/urandom."""
+
+    def __init__(self, flags: int, content: Callable[[int], bytes]) -> None:
+        super().__init__(flags)
+        self._content = content
+
+    def read(self, count: int, at: int | None = None) -> bytes:
+        return self._content(count)
+
+    def write(self, content: bytes, at: int | None = None) -> int:
+        return len(content)
+
+    def seek(self, offset: int, whence: int) -> int:
+        return 0
+
+    def status(self) -> Status:
+        return Status(mode=stat.S_IFCHR | 0o666)
+
+
+class HostFile(OpenFile):
+    """A regular file of the host, by its descriptor."""
+
+    def __init__(self, fd: int, flags: int) -> None:
+        super().__init__(flags)
+        self._fd = fd
+
+    def read(self, count: int, at: int | None = None) -> bytes:
+        try:
+            return os.read(self._fd, count) if at is None else os.pread(self._fd, count, at)
+        except OSError as error:
+            raise from_host(error) from None
+
+    def write(self, content: bytes, at: int | None = None) -> int:
+        try:
+            if at is None:
+                return os.write(self._fd, content)
+            return os.pwrite(self._fd, content, at)
+        except OSError as error:
+            raise from_host(error) from None
+
+    def seek(self, offset: int, whence: int) -> int:
+        if whence not in (SEEK_SET, SEEK_CUR, SEEK_END):
+            raise CallError(EINVAL)
+        try:
+            return os.lseek(self._fd, offset, whence)
+        except OSError as error:
+            raise from_host(error) from None
+
+    def truncate(self, length: int) -> None:
+        if not self.writable or length < 0:
+            raise CallError(EINVAL)
+        try:
+            os.ftruncate(self._fd, length)
+        except OSError as error:
+            raise from_host(error) from None
+
+    def status(self) -> Status:
+        return status_of(os.fstat(self._fd))
+
+    def mapped(self, offset: int, length: int) -> bytes:
+        if not self.readable:
+            raise CallError(EACCES)
+        parts = []
+        while length > 0:
+            part = self.read(length, offset)
+            if not part:
+                break
+            parts.append(part)
+            offset += len(part)
+            length -= len(part)
+        return b"".join(parts)
+
+    def sync(self) -> None:
+        pass  # what the guest wrote is in the host's hands already
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+class Folder(OpenFile):
+    """A folder of the host; its entries are sorted, so that each run sees the same order."""
+
+    def __init__(self, fd: int, flags: int, parts: Parts) -> None:
+        super().__init__(flags)
+        self._fd = fd
+        self.parts = parts
+        self.position = 0
+        self._entries: list[tuple[bytes, int, int]] | None = None
+
+    def read(self, count: int, at: int | None = None) -> bytes:
+        raise CallError(EISDIR)
+
+    def seek(self, offset: int, whence: int) -> int:
+        if whence == SEEK_CUR:
+            offset += self.position
+        if whence not in (SEEK_SET, SEEK_CUR) or not 0 <= offset <= _LARGEST_OFFSET:
+            raise CallError(EINVAL)
+        if offset == 0:
+            self._entries = None
+        self.position = offset
+        return offset
+
+    def entries(self, start: int) -> list[tuple[bytes, int, int]]:
+        """(name, inode, type) of the entries from number `start` on."""
+        if self._entries is None:
+            inode = os.fstat(self._fd).st_ino
+            found = [(b".", inode, stat.S_IFDIR), (b"..", inode, stat.S_IFDIR)]
+            try:
+                for name in sorted(os.fsencode(n) for n in os.listdir(self._fd)):
+                    with suppress(FileNotFoundError):  # it has gone meanwhile
+                        status = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
+                        found.append((name, status.st_ino, stat.S_IFMT(status.st_mode)))
+            except OSError as error:
+                raise from_host(error) from None
+            self._entries = found
+        return self._entries[start:]
+
+    def status(self) -> Status:
+        return status_of(os.fstat(self._fd))
+
+    def sync(self) -> None:
+        pass
+
+    def close(self) -> None:
+        os.close(self._fd)
+
+
+@dataclass(slots=True)
+class _Descriptor:
+    file: OpenFile
+    cloexec: bool = False
+
+
+@dataclass(slots=True)
+class FileTable:
+    """The guest's file descriptors."""
+
+    _by_number: dict[int, _Descriptor] = field(default_factory=dict)
+
+    def __getitem__(self, fd: int) -> OpenFile:
+        """The open file of a descriptor; EBADF if there is none."""
+        return self.descriptor(fd).file
+
+    def descriptor(self, fd: int) -> _Descriptor:
+        """The descriptor itself, which has a flag of its own."""
+        found = self._by_number.get(fd)
+        if found is None:
+            raise CallError(EBADF)
+        return found
+
+    def add(self, file: OpenFile, *, cloexec: bool = False, lowest: int = 0) -> int:
+        """Give a file the lowest free number from `lowest` on; EMFILE if there is none."""
+        for fd in range(lowest, MOST_FILES):
+            if fd not in self._by_number:
+                self._by_number[fd] = _Descriptor(file, cloexec)
+                return fd
+        file_is_open = any(d.file is file for d in self._by_number.values())
+        if not file_is_open:
+            file.close()
+        raise CallError(EMFILE)
+
+    def put(self, fd: int, file: OpenFile, *, cloexec: bool = False) -> None:
+        """Let `fd` mean the file, whatever it meant before."""
+        if not 0 <= fd < MOST_FILES:
+            raise CallError(EBADF)
+        if fd in self._by_number:
+            self.close(fd)
+        self._by_number[fd] = _Descriptor(file, cloexec)
+
+    def close(self, fd: int) -> None:
+        """Forget a descriptor; its file is closed with the last one."""
+        file = self.descriptor(fd).file
+        del self._by_number[fd]
+        if all(d.file is not file for d in self._by_number.values()):
+            file.close()
+
+    def close_all(self) -> None:
+        """Forget all of them."""
+        for fd in list(self._by_number):
+            self.close(fd)
+
+
+class RandomBytes:
+    """What the guest takes for random: the same in each run."""
+
+    def __init__(self, seed: int = 0x7276_7369_6D) -> None:
+        self._seed = seed
+        self._generator: random.Random | None = None
+
+    def __call__(self, count: int) -> bytes:
+        """The next bytes."""
+        if self._generator is None:
+            self._generator = random.Random(self._seed)
+        return self._generator.randbytes(count)

@@ -1,0 +1,71 @@
+"""The dynamic loader of a program that needs one, and the libraries that it does not find."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Sequence
+from typing import Final
+
+from rvsim.elf import Image, load_elf
+from rvsim.errors import RvsimError
+from rvsim.linux.errno import ERROR_NAMES, CallError
+from rvsim.linux.grants import FileTree
+from rvsim.mem import Memory
+
+_LIBRARY: Final = re.compile(rb"\.so(\.[0-9.]+)?$")
+_DEBIAN: Final = "Debian's libc6-riscv64-cross puts one in /usr/riscv64-linux-gnu"
+
+
+def load_loader(
+    image: Image, tree: FileTree, memory: Memory, *, below: int, sysroot: str | None
+) -> Image | None:
+    """Load what the program's PT_INTERP names; None if it is a static program."""
+    if image.interp is None:
+        return None
+    needs = f"{image.name} needs the dynamic loader {image.interp}"
+    if sysroot is None:
+        raise RvsimError(
+            needs, hint="name the folder that has it with -L SYSROOT, or link it with -static"
+        )
+    try:
+        place = tree.find(os.fsencode(image.interp))
+        with place.parent() as (folder, name):
+            fd = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder)
+        with open(fd, "rb") as file:
+            content = file.read()
+    except CallError as error:
+        raise _no_loader(needs, sysroot, ERROR_NAMES[error.code]) from None
+    except OSError as error:
+        raise _no_loader(needs, sysroot, error.strerror or "") from None
+    loader = load_elf(content, memory, name=f"{sysroot}{image.interp}", below=below)
+    if loader.interp is not None:
+        raise RvsimError(f"{loader.name}: the dynamic loader needs a loader itself")
+    return loader
+
+
+def _no_loader(needs: str, sysroot: str, why: str) -> RvsimError:
+    return RvsimError(
+        f"{needs}, which is not below {sysroot} ({why})",
+        hint=f"-L SYSROOT names the folder that has it: {_DEBIAN}",
+    )
+
+
+def looks_like_library(path: bytes) -> bool:
+    """Whether a path names a shared library.
+
+    >>> looks_like_library(b"/lib/libc.so.6"), looks_like_library(b"/etc/ld.so.cache")
+    (True, False)
+    """
+    return _LIBRARY.search(path) is not None
+
+
+def missing_library(paths: Sequence[bytes], sysroot: str | None) -> str:
+    """The last library that was not found, and where the loader looked for it."""
+    name = os.path.basename(paths[-1])
+    folders = dict.fromkeys(os.path.dirname(p) for p in paths if os.path.basename(p) == name)
+    shown = ", ".join(os.fsdecode(folder) for folder in folders)
+    return (
+        f"the dynamic loader did not find {os.fsdecode(name)} in {shown} below {sysroot}:"
+        " -L SYSROOT names the folder that has it, and --dir grants others"
+    )

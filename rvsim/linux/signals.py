@@ -1,0 +1,293 @@
+"""Signals that a process sends to itself, by a call or by a fault.
+
+A handler runs on a frame that is laid out as Linux lays it out on RISC-V, vector state included, so
+that programs which look into it, or change the pc there, work.  Signals arrive after a system call
+or at a faulting instruction, never in between: there is nobody else to send one.
+"""
+
+from __future__ import annotations
+
+import struct
+from dataclasses import dataclass, field
+from typing import Final
+
+from rvsim.linux.errno import EINVAL, CallError
+from rvsim.linux.status import USER_ID
+from rvsim.linux.system import PROCESS_ID
+from rvsim.linux.table import BlockedForEver, ProcessExit
+from rvsim.mem import PAGE, Memory, R, W, X
+from rvsim.state import State
+from rvsim.vec.vtype import VType
+
+SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV = 4, 5, 6, 7, 8, 9, 11
+SIGNALS: Final = 64
+_NAME_LIST: Final = """
+HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP
+TTIN TTOU URG XCPU XFSZ VTALRM PROF WINCH IO PWR SYS
+"""
+NAMES: Final = dict(enumerate(_NAME_LIST.split(), start=1))
+"""Names of the signals, without SIG."""
+
+_SIGSTOP: Final = 19
+_UNBLOCKABLE: Final = 1 << SIGKILL - 1 | 1 << _SIGSTOP - 1
+_IGNORED: Final = frozenset({17, 18, 23, 28})  # SIGCHLD, SIGCONT, SIGURG, SIGWINCH
+_STOPS: Final = frozenset({19, 20, 21, 22})
+_SIG_DFL, _SIG_IGN = 0, 1
+_SA_ONSTACK, _SA_NODEFER, _SA_RESETHAND = 0x0800_0000, 0x4000_0000, 0x8000_0000
+_SS_ONSTACK, _SS_DISABLE = 1, 2
+_MIN_ALTERNATE: Final = 2048
+SI_TKILL, SI_USER = -6, 0
+_SEGV_MAPERR, _SEGV_ACCERR, _BUS_ADRALN, _ILL_ILLOPC, _TRAP_BRKPT = 1, 2, 1, 1, 1
+
+# struct rt_sigframe: siginfo (128 bytes), then ucontext with the registers at its offset 176
+_UCONTEXT, _MASK, _REGISTERS, _FLOATS, _EXTENSIONS = 128, 168, 304, 560, 1080
+_FRAME: Final = 1088
+_VECTOR_MAGIC: Final = 0x5346_5457
+_VECTOR_HEAD: Final = 56
+"""Magic, size, then vstart, vl, vtype, vcsr, vlenb and a pointer to the registers."""
+
+_TRAMPOLINE: Final = struct.pack("<II", 139 << 20 | 17 << 7 | 0x13, 0x73)  # li a7, 139; ecall
+_RA, _SP, _A0, _A1, _A2 = 1, 2, 10, 11, 12
+_VILL: Final = 1 << 63
+_M64: Final = (1 << 64) - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Action:
+    """What a signal does: ``struct sigaction`` as the kernel has it."""
+
+    handler: int = _SIG_DFL
+    flags: int = 0
+    mask: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Signal:
+    """A signal that was sent; `code` and `addr` are siginfo's."""
+
+    number: int
+    code: int = SI_USER
+    addr: int | None = None
+
+    def info(self) -> bytes:
+        """The 128 bytes of ``siginfo_t``."""
+        detail = (
+            struct.pack("<iI", PROCESS_ID, USER_ID)
+            if self.addr is None
+            else struct.pack("<Q", self.addr)
+        )
+        return (struct.pack("<iii4x", self.number, 0, self.code) + detail).ljust(128, b"\0")
+
+
+def signal_of(cause: int, tval: int, memory: Memory) -> Signal:
+    """The signal that Linux raises for a trap: SIGILL, SIGTRAP, SIGBUS or SIGSEGV."""
+    if cause in (4, 6):
+        return Signal(SIGBUS, _BUS_ADRALN, tval)
+    if cause == 3:
+        return Signal(SIGTRAP, _TRAP_BRKPT, tval)
+    if cause in (12, 13, 15):
+        mapped = memory.mapped(tval, 1)
+        return Signal(SIGSEGV, _SEGV_ACCERR if mapped else _SEGV_MAPERR, tval)
+    return Signal(SIGILL, _ILL_ILLOPC, tval)
+
+
+@dataclass(slots=True)
+class Signals:
+    """The process's signal actions, its mask, and what is pending."""
+
+    memory: Memory
+    actions: dict[int, Action] = field(default_factory=dict)
+    mask: int = 0
+    pending: list[Signal] = field(default_factory=list)
+    saved_mask: int | None = None
+    """The mask to come back to after `rt_sigsuspend`."""
+    stack: tuple[int, int] | None = None
+    """Start and size of the alternate stack."""
+    _trampoline: int = 0
+
+    def send(self, signal: Signal) -> None:
+        """Make a signal pending; below 32 there is one of a kind."""
+        if signal.number >= 32 or all(p.number != signal.number for p in self.pending):
+            self.pending.append(signal)
+
+    def set_mask(self, mask: int) -> None:
+        """Block signals; SIGKILL and SIGSTOP can't be."""
+        self.mask = mask & ~_UNBLOCKABLE & _M64
+
+    def on_stack(self, sp: int) -> bool:
+        """Whether the alternate stack is in use."""
+        return self.stack is not None and self.stack[0] < sp <= sum(self.stack)
+
+    def set_stack(self, addr: int, flags: int, size: int, sp: int) -> int:
+        """`sigaltstack`: 0, or an error."""
+        if flags & ~(_SS_DISABLE | _SS_ONSTACK) or self.on_stack(sp):
+            return EINVAL
+        if not flags & _SS_DISABLE and size < _MIN_ALTERNATE:
+            return EINVAL
+        self.stack = None if flags & _SS_DISABLE else (addr, size)
+        return 0
+
+    def stack_words(self, sp: int) -> tuple[int, int, int]:
+        """Address, flags and size as ``stack_t`` has them."""
+        if self.stack is None:
+            return 0, _SS_DISABLE, 0
+        return self.stack[0], _SS_ONSTACK * self.on_stack(sp), self.stack[1]
+
+    # Delivery
+
+    def deliver(self, state: State) -> None:
+        """Act on what is pending and not blocked; raises `ProcessExit` if that ends the process."""
+        for signal in sorted(self.pending, key=lambda s: s.number):
+            if self.mask >> signal.number - 1 & 1:
+                continue
+            self.pending.remove(signal)
+            if self._act(signal, state):
+                break  # the next one arrives when the handler's mask allows it
+        self._restore_mask()
+
+    def fault(self, signal: Signal, state: State) -> bool:
+        """Run the handler of a fault; False if there is none, or it is blocked: a trap."""
+        action = self.actions.get(signal.number, Action())
+        if action.handler in (_SIG_DFL, _SIG_IGN) or self.mask >> signal.number - 1 & 1:
+            return False
+        try:
+            return self._act(signal, state)
+        except ProcessExit:  # no room for the frame: the fault itself is what there is to report
+            return False
+
+    def _restore_mask(self) -> None:
+        if self.saved_mask is not None:
+            self.mask, self.saved_mask = self.saved_mask, None
+
+    def _act(self, signal: Signal, state: State) -> bool:
+        """Whether a handler runs now."""
+        action = self.actions.get(signal.number, Action())
+        number = signal.number
+        if action.handler == _SIG_IGN or (action.handler == _SIG_DFL and number in _IGNORED):
+            return False
+        if action.handler == _SIG_DFL:
+            if number in _STOPS:
+                raise BlockedForEver(f"SIG{NAMES[number]} stopped it and nobody can continue it")
+            raise Killed(number)
+        self._enter(signal, action, state)
+        if action.flags & _SA_RESETHAND:
+            del self.actions[number]
+        blocked = action.mask | (0 if action.flags & _SA_NODEFER else 1 << number - 1)
+        self.set_mask(self.mask | blocked)
+        return True
+
+    def _enter(self, signal: Signal, action: Action, state: State) -> None:
+        """Build the frame and go to the handler, which returns to the trampoline."""
+        vector = _vector_state(state)
+        sp = state.x[_SP]
+        if action.flags & _SA_ONSTACK and self.stack is not None and not self.on_stack(sp):
+            sp = sum(self.stack)
+        frame = (sp - _FRAME - len(vector)) & ~15 & _M64
+        content = bytearray(_FRAME) + vector
+        content[:_UCONTEXT] = signal.info()
+        content[_UCONTEXT + 16 : _UCONTEXT + 40] = struct.pack(
+            "<QiiQ", *_stack_t(self.stack_words(state.x[_SP]))
+        )
+        mask = self.mask if self.saved_mask is None else self.saved_mask
+        self.saved_mask = None
+        content[_MASK : _MASK + 8] = mask.to_bytes(8, "little")
+        content[_REGISTERS:_FLOATS] = struct.pack("<32Q", state["pc"], *state.x[1:32])
+        content[_FLOATS : _FLOATS + 260] = struct.pack("<32QI", *state.f, _fcsr(state))
+        if vector:
+            pointer = frame + _FRAME + _VECTOR_HEAD - 8
+            content[_EXTENSIONS : _FRAME + _VECTOR_HEAD - 8] = _vector_head(state, pointer)
+        if not self.memory.span_ok(frame, len(content), W):
+            raise Killed(SIGSEGV)
+        self.memory.write(frame, bytes(content))
+        state["reservation_valid"] = 0
+        state["pc"] = action.handler
+        state.x[_RA] = self._return_address()
+        state.x[_SP] = frame
+        state.x[_A0], state.x[_A1], state.x[_A2] = signal.number, frame, frame + _UCONTEXT
+
+    def _return_address(self) -> int:
+        """Where a handler returns to: on Linux this is in the vDSO."""
+        if not self._trampoline:
+            page = self.memory.find_free(PAGE)
+            if page is None:
+                raise Killed(SIGSEGV)
+            self.memory.map(page, PAGE, R | X)
+            self.memory.write(page, _TRAMPOLINE)
+            self._trampoline = page
+        return self._trampoline
+
+    def leave(self, state: State) -> None:
+        """`rt_sigreturn`: take all registers and the mask back from the frame at sp."""
+        frame = state.x[_SP]
+        if not self.memory.span_ok(frame, _FRAME, R):
+            raise Killed(SIGSEGV)
+        content = self.memory.read(frame, _FRAME)
+        self.set_mask(int.from_bytes(content[_MASK : _MASK + 8], "little"))
+        pc, *registers = struct.unpack_from("<32Q", content, _REGISTERS)
+        state["pc"] = pc & ~1
+        for i, value in enumerate(registers, start=1):
+            state.x[i] = value
+        *floats, fcsr = struct.unpack_from("<32QI", content, _FLOATS)
+        for i, value in enumerate(floats):
+            state.f[i] = value
+        state["fflags"], state["frm"] = fcsr & 31, fcsr >> 5 & 7
+        magic, size = struct.unpack_from("<II", content, _EXTENSIONS)
+        if magic == _VECTOR_MAGIC:
+            self._restore_vector(state, frame + _FRAME, size)
+        elif magic or size:
+            raise Killed(SIGSEGV)
+
+    def _restore_vector(self, state: State, addr: int, size: int) -> None:
+        expected = _VECTOR_HEAD + 32 * state.vlenb
+        if size != expected or not self.memory.span_ok(addr, size - 8, R):
+            raise Killed(SIGSEGV)
+        vstart, vl, vtype, vcsr, _, data = struct.unpack("<6Q", self.memory.read(addr, 48))
+        if not self.memory.span_ok(data, 32 * state.vlenb, R):
+            raise Killed(SIGSEGV)
+        decoded = VType.decode(vtype)
+        state["vtype"] = _VILL if decoded is None else vtype
+        state["vl"] = 0 if decoded is None else min(vl, decoded.vlmax(state.vlen))
+        state["vstart"] = vstart & state.vlen - 1
+        state["vxsat"], state["vxrm"] = vcsr & 1, vcsr >> 1 & 3
+        state.vfile[:] = memoryview(self.memory.read(data, 32 * state.vlenb))
+
+
+class Killed(ProcessExit):
+    """The default action of a signal has ended the process."""
+
+    def __init__(self, number: int) -> None:
+        super().__init__(128 + number)
+        self.signal = number
+
+
+def _stack_t(words: tuple[int, int, int]) -> tuple[int, int, int, int]:
+    addr, flags, size = words
+    return addr, flags, 0, size
+
+
+def _fcsr(state: State) -> int:
+    return state["frm"] << 5 | state["fflags"]
+
+
+def _vector_state(state: State) -> bytes:
+    """The part of the frame for vector state, still empty; nothing if the unit was never used."""
+    if state["vtype"] == _VILL and not state.vfile.any():
+        return b""
+    # the registers follow the head, whose first 8 bytes are in the fixed part; then an end mark
+    return bytes(_VECTOR_HEAD - 8) + state.vfile.tobytes() + bytes(8)
+
+
+def _vector_head(state: State, pointer: int) -> bytes:
+    return struct.pack(
+        "<II6Q",
+        *(_VECTOR_MAGIC, _VECTOR_HEAD + 32 * state.vlenb),
+        *(state["vstart"], state["vl"], state["vtype"], state["vxrm"] << 1 | state["vxsat"]),
+        *(state.vlenb, pointer),
+    )
+
+
+def check_number(number: int) -> int:
+    """A signal's number; EINVAL for one that there isn't."""
+    if not 0 < number <= SIGNALS:
+        raise CallError(EINVAL)
+    return number
