@@ -7,6 +7,7 @@ from typing import Literal
 
 Agnostic = Literal["undisturbed", "ones", "random"]
 VlPolicy = Literal["max", "half"]
+ReductionOrder = Literal["sequential", "tree", "random"]
 Reserved = Literal["trap", "allow"]
 
 
@@ -16,7 +17,7 @@ class Config:
 
     `vlen` and `elen` are in bits.  `agnostic` says what agnostic elements become (``random`` hashes
     `seed`), `vl_policy` what vset* does between VLMAX and 2*VLMAX, `reserved` whether reserved
-    encodings trap.
+    encodings trap; `reduction_order` is the order of unordered floating-point sums.
     """
 
     extensions: frozenset[str]
@@ -27,6 +28,8 @@ class Config:
     vl_policy: VlPolicy = "max"
     reserved: Reserved = "trap"
     misaligned_vector: bool = True
+    reduction_order: ReductionOrder = "sequential"
+    reduction_seed: int = 0
 
     @property
     def vlenb(self) -> int:

@@ -12,6 +12,7 @@ from rvsim.mem import Memory
 from rvsim.vec.rules import Violation, violations
 from rvsim.vec.vtype import VType
 
+_RESERVED_MODES = (5, 6)
 _ANY_VTYPE = VType(3, 0)  # whole-register operands depend on no vtype
 
 
@@ -65,6 +66,8 @@ def problems(
         return [
             Violation(f"{insn.name} needs {names}, which this profile does not have", insn.spec)
         ]
+    if fields.get("rm", 0) in _RESERVED_MODES:
+        return [Violation(f"rounding mode {fields['rm']} is reserved", "F 2.2")]
     if insn.vector and vtype is None:
         return [Violation("vtype is vill: no vset* has set a supported vtype", "V 3.4.4")]
     if not insn.vregs:

@@ -16,7 +16,7 @@ from rvsim.insn.encoding import Encoding
 from rvsim.insn.units import Unit
 from rvsim.ir import Program, Trace, Value
 from rvsim.vec.groups import VReg
-from rvsim.vec.rules import Rule, Violation
+from rvsim.vec.rules import Rule
 from rvsim.vec.vtype import VType
 
 Alias = str | int
@@ -83,7 +83,6 @@ class Insn:
     rules: tuple[Rule, ...] = ()
     vector: bool = False
     unsupported: str | None = None
-    check: Callable[[Mapping[str, int], Config], list[Violation]] | None = None
     formula: str | None = None
 
     @property

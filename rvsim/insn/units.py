@@ -25,6 +25,23 @@ class Unit(StrEnum):
     FENCE = "fence"
     CACHE = "cache"
     SYSTEM = "system"
+    # scalar floating point
+    FLOAD = "fload"
+    FSTORE = "fstore"
+    FADD = "fadd"
+    FMUL = "fmul"
+    FMA = "fma"
+    FDIV = "fdiv"
+    FSQRT = "fsqrt"
+    FSIGN = "fsign"  # fsgnj
+    FMINMAX = "fminmax"
+    FCOMPARE = "fcompare"
+    FCLASS = "fclass"
+    FCVT = "fcvt"  # between formats; fround
+    FCVT_TO_X = "fcvt_to_x"
+    FCVT_FROM_X = "fcvt_from_x"
+    FMOVE_TO_X = "fmove_to_x"
+    FMOVE_FROM_X = "fmove_from_x"
     # vector configuration and memory
     VSET = "vset"
     VLOAD_UNIT = "vload_unit"
@@ -60,6 +77,27 @@ class Unit(StrEnum):
     VREDUCE = "vreduce"
     VREDUCE_LOGIC = "vreduce_logic"
     VREDUCE_WIDEN = "vreduce_widen"
+    # vector floating point
+    VFADD = "vfadd"  # add, subtract
+    VFMINMAX = "vfminmax"
+    VFMUL = "vfmul"
+    VFMA = "vfma"
+    VFDIV = "vfdiv"
+    VFSQRT = "vfsqrt"
+    VFESTIMATE = "vfestimate"  # vfrec7, vfrsqrt7
+    VFSIGN = "vfsign"
+    VFCLASS = "vfclass"
+    VFCOMPARE = "vfcompare"
+    VFCVT = "vfcvt"
+    VFWIDEN_ADD = "vfwiden_add"
+    VFWIDEN_ADD_W = "vfwiden_add_w"
+    VFWIDEN_MUL = "vfwiden_mul"
+    VFWIDEN_MA = "vfwiden_ma"
+    VFWIDEN_CVT = "vfwiden_cvt"
+    VFNARROW_CVT = "vfnarrow_cvt"
+    VFREDUCE = "vfreduce"  # unordered sum, min, max
+    VFREDUCE_ORDERED = "vfreduce_ordered"
+    VFREDUCE_WIDEN = "vfreduce_widen"
     # vector mask and permutation
     VMASK_LOGIC = "vmask_logic"
     VMASK_COUNT = "vmask_count"  # vcpop, vfirst

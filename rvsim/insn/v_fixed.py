@@ -118,7 +118,7 @@ def vasub(vs2: Value, op1: Value, vxrm: Value) -> Value:
 # V 12.3  Fractional multiply
 @decorated("I", "vsmul", 0b100111, "vv vx", unit=Unit.VMUL, spec="V 12.3")
 def vsmul(vs2: Value, op1: Value, vxrm: Value, vxsat: Flag) -> Value:
-    """Signed product, shifted right by SEW - 1 and rounded by vxrm; only least * least saturates."""
+    """Signed product >> (SEW - 1), rounded by vxrm; only least * least saturates."""
     width = vs2.type.width
     low, high = vs2 * op1, ir.mulh_s(vs2, op1)
     shifted = (high << 1) | ir.shr_u(low, width - 1)

@@ -97,25 +97,33 @@ def vslidedown(ctx: Context) -> None:
     shape.done()
 
 
-def vslide1up(ctx: Context) -> None:
-    """vd[0] = x[rs1], vd[i + 1] = vs2[i]."""
+def slide1up(ctx: Context, scalar: Value) -> None:
+    """vd[0] = scalar, vd[i + 1] = vs2[i]."""
     shape = shape_of(ctx)
     vs2 = ir.read_v("vs2", shape.n, ctx.v.sew)
-    first = ir.splat(ir.trunc(ir.read_x("rs1"), ctx.v.sew), 1)
-    shape.write("vd", ir.head(ir.concat(first, vs2), shape.n))
+    shape.write("vd", ir.head(ir.concat(ir.splat(scalar, 1), vs2), shape.n))
     shape.done()
 
 
-def vslide1down(ctx: Context) -> None:
-    """vd[i] = vs2[i + 1], vd[vl - 1] = x[rs1]."""
+def slide1down(ctx: Context, scalar: Value) -> None:
+    """vd[i] = vs2[i + 1], vd[vl - 1] = scalar."""
     shape = shape_of(ctx)
     n = shape.n
     lane = ir.iota(n, 64)
     shifted = ir.concat(ir.read_v("vs2", n, ctx.v.sew), ir.const(0, ir.lanes(1, ctx.v.sew)))
-    last = ir.trunc(ir.read_x("rs1"), ctx.v.sew)
     is_last = lane + 1 == ir.splat(shape.vl(), n)
-    shape.write("vd", ir.where(is_last, last, ir.shuffle(shifted, range(1, n + 1))))
+    shape.write("vd", ir.where(is_last, scalar, ir.shuffle(shifted, range(1, n + 1))))
     shape.done()
+
+
+def vslide1up(ctx: Context) -> None:
+    """vd[0] = x[rs1], vd[i + 1] = vs2[i]."""
+    slide1up(ctx, ir.trunc(ir.read_x("rs1"), ctx.v.sew))
+
+
+def vslide1down(ctx: Context) -> None:
+    """vd[i] = vs2[i + 1], vd[vl - 1] = x[rs1]."""
+    slide1down(ctx, ir.trunc(ir.read_x("rs1"), ctx.v.sew))
 
 
 for _form, _code, _funct3 in (("vx", "rs1", "100"), ("vi", "uimm[4:0]", "011")):
