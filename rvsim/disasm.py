@@ -12,6 +12,7 @@ from typing import Final
 
 from rvsim.decode import Decoded
 from rvsim.insn.csrs import CSRS
+from rvsim.insn.fp_constants import CONSTANTS
 from rvsim.insn.registry import Insn, names
 from rvsim.vec.vtype import lmul_text
 
@@ -21,6 +22,13 @@ X_NAMES: Final = names(
 )
 """ABI names of the integer registers, by number."""
 
+F_NAMES: Final = names(
+    "ft0 ft1 ft2 ft3 ft4 ft5 ft6 ft7 fs0 fs1 fa0 fa1 fa2 fa3 fa4 fa5 fa6 fa7"
+    " fs2 fs3 fs4 fs5 fs6 fs7 fs8 fs9 fs10 fs11 ft8 ft9 ft10 ft11"
+)
+"""ABI names of the floating-point registers, by number."""
+
+_MODES: Final = names("rne rtz rdn rup rmm 5 6 dyn")
 _LUI_BITS: Final = 20
 
 
@@ -103,6 +111,20 @@ def _x(number: int) -> str:
     return X_NAMES[number]
 
 
+def _f(number: int) -> str:
+    return F_NAMES[number]
+
+
+def _mode(rm: int) -> str:
+    return _MODES[rm]
+
+
+def _constant(index: int) -> str:
+    """A constant of fli as assemblers write it (Zfa 1)."""
+    value = CONSTANTS[index]
+    return "min" if value is None else f"{value:.17g}" if value % 1 else f"{value:.1f}"
+
+
 def _v(number: int) -> str:
     return f"v{number}"
 
@@ -127,7 +149,10 @@ def _vtype(bits: int) -> str:
 _NAME: Final = re.compile(r"[a-z]\w*")
 _FORMATS: Final[dict[str, Callable[[int], str]]] = {
     **dict.fromkeys(("rd", "rs1", "rs2"), _x),
+    **dict.fromkeys(("fd", "fs1", "fs2", "fs3"), _f),
     **dict.fromkeys(("vd", "vs1", "vs2", "vs3"), _v),
+    "rm": _mode,
+    "fpimm": _constant,
     **dict.fromkeys(("imm", "shamt"), _number),
     "uimm": _unsigned,
     "csr": _csr,

@@ -13,7 +13,8 @@ from dataclasses import dataclass
 from typing import Final
 
 _WIDTHS: Final = {
-    "csr": 12, "shamt": 6, "vm": 1, "aq": 1, "rl": 1, "nf": 3, "rm": 3, "fm": 4, "pred": 4, "succ": 4,
+    "csr": 12, "shamt": 6, "vm": 1, "aq": 1, "rl": 1, "nf": 3, "rm": 3, "fm": 4, "pred": 4,
+    "succ": 4,
 }  # fmt: skip
 _SIGNED: Final = frozenset({"imm"})
 
