@@ -14,6 +14,8 @@ from rvsim.interp import Interpreter, Trap
 from rvsim.mem import PAGE, Memory, R, W, X
 from rvsim.profiles import make_config
 from rvsim.state import State
+from rvsim.vec.groups import resolve
+from rvsim.vec.vtype import VType
 
 TEXT = 0x10000
 DATA = 0x20000
@@ -83,6 +85,20 @@ def random_fields(rng: random.Random, insn: Insn, **fixed: int) -> dict[str, int
             continue
         if isa().find(insn.encoding.encode(fields)) is insn:
             return fields
+
+
+def vector_fields(rng: random.Random, insn: Insn, vtype: VType, **fixed: int) -> dict[str, int]:
+    """Fields with vector registers at the start of a group, and now and then the same ones."""
+    fields = random_fields(rng, insn, **fixed)
+    for operand in insn.vregs:
+        if operand.field in fields:
+            group = resolve(operand, fields, vtype)
+            # Segments of several registers need no more than one field's alignment.
+            size = max(1, group.nregs // operand.nf)
+            fields[operand.field] = fields[operand.field] // size * size
+    if rng.random() < 0.1 and {"vd", "vs2"} <= fields.keys():
+        fields["vs2"] = fields["vd"]
+    return fields
 
 
 class Bare:

@@ -20,9 +20,8 @@ from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
 from rvsim.mem import PAGE
-from rvsim.vec.groups import resolve
 from rvsim.vec.vtype import VType
-from tests.program.bare import Step, assemble, load_upper, random_fields, step
+from tests.program.bare import Step, assemble, load_upper, random_fields, step, vector_fields
 from tests.program.elf_writer import write_elf
 
 TEXT, DATA = 0x100000, 0x400000
@@ -319,17 +318,7 @@ def _vstart(rng: random.Random, config: Config, vtype: VType, insn: Insn) -> Blo
 
 
 def _operands(rng: random.Random, insn: Insn, vtype: VType) -> dict[str, int]:
-    """Fields with vector registers at the start of a group, often the same ones."""
-    fields = random_fields(rng, insn, rd=rng.choice(FREE_X))
-    for operand in insn.vregs:
-        if operand.field in fields:
-            group = resolve(operand, fields, vtype)
-            # Segments of several registers need no more than one field's alignment.
-            size = max(1, group.nregs // operand.nf)
-            fields[operand.field] = fields[operand.field] // size * size
-    if rng.random() < 0.1 and {"vd", "vs2"} <= fields.keys():
-        fields["vs2"] = fields["vd"]
-    return fields
+    return vector_fields(rng, insn, vtype, rd=rng.choice(FREE_X))
 
 
 def _address(
