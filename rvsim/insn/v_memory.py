@@ -113,16 +113,16 @@ def _run(ctx: Context, a: Access, shape: Shape, width: int) -> None:
     faulted = reached != n * nf
     parts = () if a.store else [ir.shuffle(data, range(f, n * nf, nf)) for f in range(nf)]
     with ir.when(faulted):
-        # Body elements end before the fault.  A trap leaves the tail alone; a trimmed vl moves it.
-        loaded = replace(shape, evl=element)
+        # The faulting element is active, so there is a body; it ends before that element.
+        loaded = replace(shape, evl=element, updates=ir.const(1, 1))
+        if a.fault_only_first:
+            with ir.when(element == 0):
+                _trap_at(a, addr, fault, stop, width)
+            ir.write("vl", element)
         for f, part in enumerate(parts):
             loaded.write("vd", part, reg_offset=f * emul_registers, tail=a.fault_only_first)
         if a.fault_only_first:
-            with ir.when(element != 0):
-                ir.write("vl", element)
-                shape.done()
-            with ir.when(element == 0):
-                _trap_at(a, addr, fault, stop, width)
+            shape.done()
         else:
             ir.write("vstart", element)
             _trap_at(a, addr, fault, stop, width)

@@ -78,7 +78,7 @@ class Shape:
         """Whether vstart < vl: where not, no element of any kind is written (V 5.4)."""
         if self.updates is not None:
             return self.updates
-        if self.known == "full" or self.whole:
+        if self.whole:
             return ir.const(1, 1)
         start = ir.read("vstart") if self.known == "vstart" else ir.const(0, 64)
         return ir.lt_u(start, self.vl())
