@@ -6,6 +6,8 @@ from tests.oracle.bits import M64, quotient, remainder, signed, unsigned
 from tests.oracle.state import (
     BREAKPOINT,
     ECALL_FROM_USER,
+    FFLAGS,
+    FRM,
     ILLEGAL_INSTRUCTION,
     OracleState,
     OracleTrap,
@@ -159,7 +161,7 @@ def ebreak(state: OracleState, fields: Fields) -> None:
     raise OracleTrap(BREAKPOINT, state.pc)
 
 
-FFLAGS, FRM, FCSR = 0x001, 0x002, 0x003
+FCSR = 0x003
 VSTART, VXSAT, VXRM, VCSR, VL, VTYPE, VLENB = 0x008, 0x009, 0x00A, 0x00F, 0xC20, 0xC21, 0xC22
 
 
@@ -179,7 +181,7 @@ def read_csr(state: OracleState, csr: int) -> int:
     if csr not in state.csr:
         raise OracleTrap(ILLEGAL_INSTRUCTION)
     if csr == FCSR:
-        return state.csr[FRM] << 5 | state.csr[FFLAGS]
+        return state.frm << 5 | state.fflags
     return state.csr[csr]
 
 
@@ -194,11 +196,11 @@ def write_csr(state: OracleState, csr: int, value: int) -> None:
     elif csr == VCSR:
         state.vxsat, state.vxrm = value & 1, value >> 1 & 3
     elif csr == FFLAGS:
-        state.csr[FFLAGS] = value & 31
+        state.fflags = value & 31
     elif csr == FRM:
-        state.csr[FRM] = value & 7
+        state.frm = value & 7
     elif csr == FCSR:
-        state.csr[FFLAGS], state.csr[FRM] = value & 31, value >> 5 & 7
+        state.fflags, state.frm = value & 31, value >> 5 & 7
     else:
         state.csr[csr] = value & M64
 

@@ -15,6 +15,8 @@ ECALL_FROM_USER = 8
 LOAD_PAGE_FAULT = 13
 STORE_PAGE_FAULT = 15
 
+FFLAGS, FRM = 0x001, 0x002
+
 
 class OracleTrap(Exception):
     """The instruction traps; `cause` is the mcause code (Privileged, table of causes)."""
@@ -40,6 +42,7 @@ class OracleState:
     vlen: int
     mem: Memory
     x: list[int] = field(default_factory=lambda: [0] * 32)
+    f: list[int] = field(default_factory=lambda: [0] * 32)
     v: bytearray = field(default_factory=bytearray)
     pc: int = 0
     vl: int = 0
@@ -62,6 +65,24 @@ class OracleState:
     def vlenb(self) -> int:
         """Bytes in one vector register."""
         return self.vlen // 8
+
+    @property
+    def fflags(self) -> int:
+        """The accrued exceptions; `csr` holds them (F 2)."""
+        return self.csr.get(FFLAGS, 0)
+
+    @fflags.setter
+    def fflags(self, value: int) -> None:
+        self.csr[FFLAGS] = value
+
+    @property
+    def frm(self) -> int:
+        """The dynamic rounding mode, reserved ones included; `csr` holds it (F 2)."""
+        return self.csr.get(FRM, 0)
+
+    @frm.setter
+    def frm(self, value: int) -> None:
+        self.csr[FRM] = value
 
     def set_x(self, rd: int, value: int) -> None:
         """Write an integer register; x0 stays zero."""
