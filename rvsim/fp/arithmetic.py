@@ -142,9 +142,7 @@ def fma(fmt: Format, a: Value, b: Value, c: Value, rm: Mode) -> Result:
     any_big = ir.max_u(big, mag_c)
     special, zero = is_special(fmt, any_big), sig == 0
     sign_bit = (greater_sign ^ negated) & fmt.sign
-    rounded = round_pack(
-        fmt, rm, sign_bit, exp + 3 - zeros, sig, finite=~special, zero=zero
-    )  # fmt: skip
+    rounded = round_pack(fmt, rm, sign_bit, exp + 3 - zeros, sig, finite=~special, zero=zero)
 
     infinite = big == fmt.infinity
     # Infinity times zero raises NV also beside a quiet NaN as the addend (F 11.6).

@@ -28,11 +28,6 @@ class One:
 
     value: Value
 
-    @staticmethod
-    def high(value: Value) -> One:
-        """`value` at the top."""
-        return One(value)
-
     def __add__(self, other: One) -> One:
         return One(self.value + other.value)
 

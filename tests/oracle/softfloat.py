@@ -2,7 +2,7 @@
 
 `softfloatpy` is built with SoftFloat's RISC-V specialisation: NaN results are canonical,
 conversions of NaN give the greatest integer, and tininess is detected after rounding;
-`test_softfloat` holds it to that.  The exception flags have the bits of fflags.
+`test_float_exact` holds it to that.  The exception flags have the bits of fflags.
 """
 
 from __future__ import annotations

@@ -1,5 +1,6 @@
 """rvsim's softfloat against Berkeley SoftFloat, and where that has no such operation or format
-against exact rational arithmetic: every result and every flag, on both back ends."""
+against exact rational arithmetic: every result and every flag, on both back ends.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +13,8 @@ from typing import Any
 import pytest
 
 from rvsim import fp
+from tests.isa.float_bench import FORMATS, Bench
 from tests.oracle import float_exact as exact
-from tests.oracle.float_bench import FORMATS, Bench
 from tests.oracle.float_operands import (
     corners,
     few_corners,
@@ -297,42 +298,6 @@ def test_scalars(case):
         wanted = [case.oracle(*row, mode) for row in rows]
         check(case, scalar, "numpy", rows, wanted, mode)
         check(case, scalar, "llvm", rows, wanted, mode)
-
-
-@pytest.mark.parametrize("case", [c for n in IEEE for c in arithmetic(n, extra=400)], ids=str)
-def test_exact_oracle_is_softfloat(case):
-    """So that the exact oracle can be believed where there is no library."""
-    name, op = case.id.split("-")
-    function = getattr(exact, op)
-    rows = case.rows()
-    for mode in MODES:
-        for row in rows[:: len(rows) // 300]:
-            outcome = function(exact.FORMATS[name], *row, mode)
-            assert outcome == case.oracle(*row, mode), (case.id, list(map(hex, row)), mode)
-
-
-@pytest.mark.parametrize("name", IEEE)
-def test_exact_conversions_are_softfloat(name):
-    binary = exact.FORMATS[name]
-    rows = [x for x in corners(name)] + [x for (x,) in random_rows(name, 1, 200)]
-    for mode in MODES:
-        for integer, width, signed in (("i32", 32, True), ("ui32", 32, False), ("i64", 64, True)):
-            library = operation(f"{name}_to_{integer}", name)
-            for x in rows:
-                assert exact.to_int(binary, x, width, signed, mode) == library(x, mode), hex(x)
-        library = operation(f"{name}_round_to_int", name)
-        for x in rows:
-            assert exact.round_to_integral(binary, x, mode, True) == library(x, mode), hex(x)
-
-
-def test_softfloat_has_the_risc_v_specialisation():
-    add, to_i32 = operation("f32_add", "f32", "f32"), operation("f32_to_i32", "f32")
-    mul = operation("f32_mul", "f32", "f32")
-    assert add(0xFFC12345, 0x7FD54321, 0) == (0x7FC00000, 0)
-    assert to_i32(0xFFC00000, 0) == (0x7FFFFFFF, exact.NV)
-    # Rounds up to the least normal number, and would with an unbounded exponent: not tiny.
-    assert mul(0x3F7FFFFF, 0x00800001, 3) == (0x00800001, exact.NX)
-    assert mul(0x00FFFFFF, 0x3F000000, 0) == (0x00800000, exact.NX | exact.UF)
 
 
 @pytest.mark.slow
