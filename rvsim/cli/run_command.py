@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, Final
 import click
 
 from rvsim.cli.console import note
+from rvsim.cli.guest_options import GUEST_OPTIONS, guest_options
 from rvsim.cli.options import cpu_option, isa_option, size, trace_file, vlen_option
 from rvsim.errors import RvsimError
 
@@ -48,6 +49,7 @@ class Options:
     file: str
     guest_args: list[str]
     machine: dict[str, Any]
+    guest: dict[str, Any]
     max_insns: int | None
     timeout: float | None
     stats: bool
@@ -116,6 +118,7 @@ class Options:
     "--trace", callback=trace_file, metavar="spike:FILE", help="Write Spike's commit log."
 )
 @click.option("--strace", is_flag=True, help="Show system calls on stderr.")
+@guest_options
 @click.pass_context
 def command(
     ctx: click.Context,
@@ -129,7 +132,7 @@ def command(
     strace: bool,
     memory: int,
     cpu: str | None,
-    **machine: Any,
+    **others: Any,
 ) -> int:  # fmt: skip
     """Run a RISC-V executable, or a bundled kernel by its name.
 
@@ -138,10 +141,10 @@ def command(
     The exit code is the program's own, 128 + signal after a trap, 124 when a limit was reached,
     2 for bad usage or input, 125 for a fault of rvsim itself.
     """
-    machine |= {"memory_size": memory} | ({"cpu": cpu} if cpu is not None else {})
-    guest_args = ctx.meta.get(_GUEST_ARGS, [])
-    asked = Options(file, guest_args, machine, max_insns, timeout, stats, json, trace, strace)
-    return run(asked)
+    guest = {name: others.pop(name) for name in GUEST_OPTIONS}
+    machine = others | {"memory_size": memory} | ({"cpu": cpu} if cpu is not None else {})
+    args = ctx.meta.get(_GUEST_ARGS, [])
+    return run(Options(file, args, machine, guest, max_insns, timeout, stats, json, trace, strace))
 
 
 def run(options: Options) -> int:
@@ -152,9 +155,11 @@ def run(options: Options) -> int:
     machine.load(
         _executable(options.file),
         argv=[options.file, *options.guest_args],
+        stdin=getattr(sys.stdin, "buffer", None),
         stdout=_sink(sys.stdout),
         stderr=_sink(sys.stderr),
         strace=_strace if options.strace else None,
+        **options.guest,
     )
     with ExitStack() as closing:
         json_file = closing.enter_context(JsonFile(options.json)) if options.json else None
