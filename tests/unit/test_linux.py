@@ -10,80 +10,27 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rvsim.elf import Image, Segment
 from rvsim.errors import RvsimError
 from rvsim.linux import BlockedForEver, LinuxProcess, ProcessExit, hwcap
 from rvsim.linux.names import NAMES
 from rvsim.linux.process import STACK_SIZE
 from rvsim.linux.table import CALLS, syscall
 from rvsim.mem import LOWEST_FREE, MAPPED, PAGE, GuestFault, Memory, R, W, X
-from rvsim.state import State
-
-SIZE = 64 << 20
-DATA = 0x20000
-ENTRY = 0x20010
-IMAGE = Image(
-    name="prog.elf",
-    entry=ENTRY,
-    bias=0,
-    is_pie=False,
-    phdr_addr=DATA + 64,
-    phdr_num=3,
-    phdr_entsize=56,
-    segments=(Segment(DATA, PAGE + 8, 0, 0, R | W),),
-    data_end=DATA + PAGE + 8,
-    flags=5,
-    arch=None,
+from tests.unit.linux_guest import (
+    ANONYMOUS,
+    DATA,
+    ENTRY,
+    FIXED,
+    FIXED_NOREPLACE,
+    HEAP,
+    IMAGE,
+    PRIVATE,
+    SHARED,
+    SIZE,
+    Guest,
 )
-HEAP = DATA + 2 * PAGE
+
 EPERM, EBADF, ENOMEM, EFAULT, EEXIST, ENODEV, EINVAL, ENOSYS = -1, -9, -12, -14, -17, -19, -22, -38
-ANONYMOUS, FIXED, FIXED_NOREPLACE, PRIVATE, SHARED = 0x20, 0x10, 0x100000, 2, 1
-
-
-class Guest:
-    """A process, its memory and registers, and what it said."""
-
-    def __init__(self, size: int = SIZE, **options) -> None:
-        self.memory = Memory(size)
-        self.memory.map(DATA, 2 * PAGE, R | W)
-        self.out: list[bytes] = []
-        self.notes: list[str] = []
-        options = {"stdout": self.out.append, "note": self.notes.append} | options
-        self.process = LinuxProcess(self.memory, IMAGE, **options)
-        self.state = State(vlen=256)
-        self.process.start(self.state)
-
-    def call(self, number: int, *arguments: int) -> int:
-        """Carry out a system call; the result as a signed number."""
-        self.state.x[17] = number
-        for i, value in enumerate(arguments):
-            self.state.x[10 + i] = value % (1 << 64)
-        self.process.syscall(self.state)
-        result = self.state.x[10]
-        return result - (1 << 64) if result >> 63 else result
-
-    def write(self, fd: int, addr: int, count: int) -> int:
-        return self.call(64, fd, addr, count)
-
-    def brk(self, addr: int) -> int:
-        return self.call(214, addr)
-
-    def munmap(self, addr: int, length: int) -> int:
-        return self.call(215, addr, length)
-
-    def mmap(
-        self,
-        addr: int = 0,
-        length: int = PAGE,
-        prot: int = 3,
-        flags: int = PRIVATE | ANONYMOUS,
-        fd: int = -1,
-        offset: int = 0,
-    ) -> int:
-        return self.call(222, addr, length, prot, flags, fd, offset)
-
-    def mprotect(self, addr: int, length: int, prot: int) -> int:
-        return self.call(226, addr, length, prot)
 
 
 @pytest.fixture
