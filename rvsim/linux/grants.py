@@ -165,7 +165,8 @@ class FileTree:
             )
         parts = _split(os.fsencode(guest))
         if any(m.parts == parts for m in self._mounts):
-            raise RvsimError(f"folder grant: two folders are to be {guest} for the guest")
+            shown = os.fsdecode(guest_path(parts))
+            raise RvsimError(f"folder grant: two folders are to be {shown} for the guest")
         self._mounts.append(_Mount(parts, _open_folder(grant.host, "--dir"), grant.writable))
 
     # Names to mounts
