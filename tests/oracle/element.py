@@ -16,6 +16,10 @@ from tests.oracle import (
     scalar_memory,
     vector_config,
     vector_fixed,
+    vector_float,
+    vector_float_convert,
+    vector_float_permute,
+    vector_float_reduction,
     vector_integer,
     vector_mask,
     vector_memory,
@@ -43,6 +47,10 @@ for _module in (
     vector_reduction,
     vector_mask,
     vector_permute,
+    vector_float,
+    vector_float_convert,
+    vector_float_permute,
+    vector_float_reduction,
     ime,
 ):
     _twice = ROWS.keys() & _module.ROWS.keys()

@@ -7,6 +7,7 @@ one; they give a pattern and the flags.
 import operator
 from collections.abc import Callable
 from fractions import Fraction
+from typing import Any
 
 from tests.oracle import float_exact as exact
 from tests.oracle.float_exact import RNE, Binary, Outcome
@@ -14,11 +15,11 @@ from tests.oracle.float_registers import SUFFIX, read_f, rounding_mode, write_f
 from tests.oracle.scalar import Fields, Row
 from tests.oracle.state import OracleState
 
-Rounding = Callable[..., Outcome]
-Plain = Callable[..., Outcome]
+Function = Callable[..., Outcome]
+Relation = Callable[[Any, Any], bool]
 
 
-def fused(negate_product: bool, negate_addend: bool) -> Rounding:
+def fused(negate_product: bool, negate_addend: bool) -> Function:
     """F 6: the product and the addend are negated before the only rounding."""
 
     def function(fmt: Binary, a: int, b: int, c: int, rm: int) -> Outcome:
@@ -28,7 +29,7 @@ def fused(negate_product: bool, negate_addend: bool) -> Rounding:
 
 
 # Rounded results: the operands, then the function.
-ROUNDING: dict[str, tuple[str, Rounding]] = {
+ROUNDING: dict[str, tuple[str, Function]] = {
     # F 6
     "fadd": ("fs1 fs2", exact.add),
     "fsub": ("fs1 fs2", exact.sub),
@@ -45,7 +46,7 @@ ROUNDING: dict[str, tuple[str, Rounding]] = {
 }
 
 
-def with_sign(sign: Callable[[int, int], int]) -> Plain:
+def with_sign(sign: Callable[[int, int], int]) -> Function:
     """F 7: the first operand with another sign; NaNs are bits like others."""
 
     def function(fmt: Binary, a: int, b: int) -> Outcome:
@@ -54,12 +55,12 @@ def with_sign(sign: Callable[[int, int], int]) -> Plain:
     return function
 
 
-def extreme(greatest: bool, propagate: bool = False) -> Plain:
+def extreme(greatest: bool, propagate: bool = False) -> Function:
     return lambda fmt, a, b: exact.minimum(fmt, a, b, greatest, propagate)
 
 
 # Results that need no rounding.
-PLAIN: dict[str, Plain] = {
+PLAIN: dict[str, Function] = {
     "fsgnj": with_sign(lambda a, b: b),
     "fsgnjn": with_sign(lambda a, b: ~b),
     "fsgnjx": with_sign(operator.xor),
@@ -70,7 +71,7 @@ PLAIN: dict[str, Plain] = {
 }
 
 # F 8, Zfa: to an integer register; `True` raises NV for quiet NaNs too.
-COMPARE: dict[str, tuple[Callable[[object, object], bool], bool]] = {
+COMPARE: dict[str, tuple[Relation, bool]] = {
     "feq": (operator.eq, False),
     "flt": (operator.lt, True),
     "fle": (operator.le, True),
@@ -100,7 +101,7 @@ def constant(fmt: Binary, index: int) -> int:
     return exact.rounded(fmt, value, RNE)[0]
 
 
-def rounding_row(fmt: Binary, operands: str, function: Rounding) -> Row:
+def rounding_row(fmt: Binary, operands: str, function: Function) -> Row:
     def row(state: OracleState, fields: Fields) -> None:
         rm = rounding_mode(state, fields)
         values = [read_f(state, fields[name], fmt) for name in operands.split()]
@@ -109,7 +110,7 @@ def rounding_row(fmt: Binary, operands: str, function: Rounding) -> Row:
     return row
 
 
-def plain_row(fmt: Binary, function: Plain) -> Row:
+def plain_row(fmt: Binary, function: Function) -> Row:
     def row(state: OracleState, fields: Fields) -> None:
         a, b = read_f(state, fields["fs1"], fmt), read_f(state, fields["fs2"], fmt)
         write_f(state, fields["fd"], fmt, function(fmt, a, b))
@@ -117,7 +118,7 @@ def plain_row(fmt: Binary, function: Plain) -> Row:
     return row
 
 
-def compare_row(fmt: Binary, relation: Callable[[object, object], bool], is_signaling: bool) -> Row:
+def compare_row(fmt: Binary, relation: Relation, is_signaling: bool) -> Row:
     def row(state: OracleState, fields: Fields) -> None:
         a, b = read_f(state, fields["fs1"], fmt), read_f(state, fields["fs2"], fmt)
         holds, flags = exact.compare(fmt, a, b, relation, is_signaling)

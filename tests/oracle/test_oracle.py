@@ -114,11 +114,12 @@ def test_mask_destination_tail_is_always_agnostic():
 @pytest.mark.parametrize("name", sorted(ROWS.keys() - TRAPS))
 def test_every_row_runs(name):
     width_in_name = ".vf" in name or name.startswith(("vl", "vs"))
-    state = new_state(vtype=E64 if width_in_name else E8, vl=3)
+    sew = E16 if name.startswith(("vf", "vmf")) else E64 if width_in_name else E8
+    state = new_state(vtype=sew, vl=3)
     state.x[9] = state.x[2] = 0x1000
     execute(name, state, FIELDS)
     assert state.x[0] == 0
-    assert all(0 <= value <= M64 for value in state.x)
+    assert all(0 <= value <= M64 for value in state.x + state.f)
     assert len(state.v) == 32 * state.vlenb
 
 
