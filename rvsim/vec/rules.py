@@ -98,9 +98,10 @@ def _alignment(groups: Mapping[str, Group]) -> Iterator[Violation]:
         size = group.nregs if whole else 1 << max(0, group.emul_log2)
         if group.reg % size:
             what = f"{size} registers" if whole else f"EMUL {lmul_text(group.emul_log2)}"
+            spec = "V 5.2" if not whole else "V 16.6" if len(groups) > 1 else "V 7.9"
             yield Violation(
                 f"{field} v{group.reg} is not a multiple of {size}, the size of its group ({what})",
-                "V 5.2" if not whole else "V 7.9",
+                spec,
             )
         elif group.reg + group.nregs > 32:
             yield Violation(f"{group.text()} runs past v31", "V 7.8")

@@ -82,7 +82,8 @@ def _registers(insn: Insn) -> tuple[str, ...]:
 
 
 @cache
-def _config(vlen: int) -> Config:
+def config_of(vlen: int) -> Config:
+    """A configuration that has everything."""
     return Config(EXTENSIONS, vlen=vlen)
 
 
@@ -107,7 +108,7 @@ def place_registers(
     tries: int = 1000,
 ) -> dict[str, int] | None:
     """`fields` with the registers wanted there, or with others that are legal; None if none is."""
-    config, names = _config(vlen), _registers(insn)
+    config, names = config_of(vlen), _registers(insn)
     for _ in range(tries):
         candidate = _aligned(insn, fields, vtype)
         if not problems(insn, candidate, vtype, config):

@@ -121,9 +121,7 @@ def arithmetic_operands(
         yield mask(0)
 
 
-def operands(
-    name: str, fields: Mapping[str, int], sew: int, lmul: Fraction
-) -> Iterator[Operand]:
+def operands(name: str, fields: Mapping[str, int], sew: int, lmul: Fraction) -> Iterator[Operand]:
     """The vector operands of an instruction other than the mask of a masked one."""
     if found := MEMORY.fullmatch(name):
         yield from memory_operands(found, fields, sew, lmul)
@@ -174,7 +172,7 @@ def operands(
 NO_OVERLAP = re.compile(
     r"vslideup\.|vslide1up\.|vrgather|vcompress|viota|vms[bio]f\.m|smt\.|vl[uo]xseg"
 )
-"""V 16.3.1, 16.3.3, 16.4, 16.5, 15.8, 15.4 to 15.6, IME, 7.8: vd shares no register with a source."""
+"""V 16.3.1, 16.3.3, 16.4, 16.5, 15.8, 15.4 to 15.6, IME, 7.8: vd and the sources are disjoint."""
 
 NOT_V0 = re.compile(r"v(adc|sbc|merge)\.")
 """V 11.4, V 11.15: instructions that take v0 as an operand and may not write it."""
