@@ -209,6 +209,15 @@ def _for(g: Lowerer, v: Value, *init: Any) -> Any:
     return tuple(results)
 
 
+def _call(g: Lowerer, v: Value, *args: Any) -> Any:
+    function = v.attrs[0]
+    outer = dict(g.values)
+    g.values.update(zip(map(id, function.params), args, strict=True))
+    results = tuple(g.value(r) for r in function.results)
+    g.values = outer
+    return results
+
+
 def _carried(g: Lowerer, v: Value) -> Any:
     raise AssertionError("a carried value is named by its loop")
 
@@ -244,6 +253,7 @@ RULES: Final[dict[str, Rule]] = {
     "load_lanes": _load_lanes,
     "store_lanes": _store_lanes,
     "for": _for,
+    "call": _call,
     "carried": _carried,
     "proj": _proj,
 }

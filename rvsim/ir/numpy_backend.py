@@ -386,6 +386,17 @@ def _for(g: _Emitter, v: Value) -> str:
     return f"({', '.join(names)},)"
 
 
+def _call(g: _Emitter, v: Value) -> str:
+    function = v.attrs[0]
+    outer = dict(g.names)
+    for param, arg in zip(function.params, v.args, strict=True):
+        text = g.array(arg) if _is_array(arg) else g.expr(arg)
+        g.names[id(param)] = text if text.isidentifier() else g.assign(param, text)
+    results = [g.array(r) if _is_array(r) else g.expr(r) for r in function.results]
+    g.names = outer
+    return f"({', '.join(results)},)"
+
+
 def _unreachable(g: _Emitter, v: Value) -> str:
     raise AssertionError(f"a {v.prim} is named by its loop")
 
@@ -453,6 +464,7 @@ RULES: Final[dict[str, Rule]] = {
     "load_lanes": _load_lanes,
     "store_lanes": _store_lanes,
     "for": _for,
+    "call": _call,
     "carried": _unreachable,
     "proj": lambda g, v: f"{g.expr(v.args[0])}[{v.attrs[0]}]",
 }
@@ -477,7 +489,7 @@ def _is_view(value: Value) -> bool:
             cond, yes, no = value.args
             return cond.type.lanes is None and (_is_view(yes) or _is_view(no))
         case "proj":
-            return value.args[0].prim == "for"
+            return value.args[0].prim in ("for", "call")
         case prim:
             return prim == "read_v"
 

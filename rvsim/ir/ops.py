@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 
 from rvsim.ir.trace import current
 from rvsim.ir.types import Type, bits, lanes
@@ -119,6 +119,14 @@ def for_(
     ``until(*results)`` is looked at after each round; when it is 1 the loop ends.
     """
     return current().for_(count, tuple(init), body, until)
+
+
+def call(name: str, body: Callable[..., Mapping[str, Value]], *args: Value) -> dict[str, Value]:
+    """``body(*args)`` as one node of this name, which must tell it from every other body.
+
+    The body labels its results; the first is *the* result.
+    """
+    return current().call(name, args, body)
 
 
 # -- lanes

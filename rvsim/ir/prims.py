@@ -170,6 +170,13 @@ def _for(args: tuple[Type, ...], attrs: Attrs) -> tuple[Type, ...]:
     return args
 
 
+def _call(args: tuple[Type, ...], attrs: Attrs) -> tuple[Type, ...]:
+    function = attrs[0]
+    params = tuple(p.type for p in function.params)
+    _require(args == params, f"{function.name} takes {params}, not {args}")
+    return tuple(r.type for r in function.results)
+
+
 def _proj(args: tuple[Any, ...], attrs: Attrs) -> Type:
     return args[0][attrs[0]]  # type: ignore[no-any-return]
 
@@ -228,7 +235,10 @@ _define("load_lanes", _load_lanes,
 _define("store_lanes", _store_lanes, "index of the faulting lane; args: address, values, mask")
 # Control.
 _define("for", _for, "attrs: count, body region; carries args; leaves when the body says so")
-_define("carried", _attr_type, "parameter of a loop body; attrs: index, type")
+_define("call", _call, "a named operation, given by its definition; attr: `trace.Function`")
+_define(
+    "carried", _attr_type, "parameter of a loop body or of a named operation; attrs: index, type"
+)
 _define("proj", _proj, "component attr of a tuple")
 
 STATEMENTS: Final = (

@@ -53,7 +53,7 @@ class _Writer:
         self.lines: list[str] = []
         self.names: dict[int, Any] = {}
         self.sizes: dict[int, int] = {}
-        self.temporaries = self.faults = self.loops = 0
+        self.temporaries = self.faults = self.loops = self.operations = 0
         self.uses: Counter[int] = Counter()
         self.components: dict[tuple[int, int], Value] = {}
         statements = list(program.statements())
@@ -337,11 +337,24 @@ def _carried(g: _Writer, v: Value) -> Text:
     raise AssertionError("a carried value is named by its loop")
 
 
+def _operation(g: _Writer, v: Value) -> Text:
+    """``name(a, b)``; where more than the result is used, ``r = name(a, b)`` and ``r.label``."""
+    function = v.attrs[0]
+    text = g.call(function.name, v.args)
+    if all(k == 0 for owner, k in g.components if owner == id(v)):
+        return text
+    g.operations += 1
+    name = f"r{g.operations if g.operations > 1 else ''}"
+    g.lines.append(f"{name} = {text[0]}")
+    g.names[id(v)] = (name, *(f"{name}.{label}" for label in function.labels[1:]))
+    return name, ATOM
+
+
 def _proj(g: _Writer, v: Value) -> Text:
     whole = v.args[0]
     if id(whole) not in g.names:
         text, level = RULES[whole.prim](g, whole)
-        if whole.prim != "for":  # lanes that are used once
+        if whole.prim != "for" and id(whole) not in g.names:  # used once
             return text, level
     return g.names[id(whole)][v.attrs[0]], ATOM
 
@@ -406,6 +419,7 @@ RULES: Final[dict[str, Rule]] = {
     "load_lanes": _load_lanes,
     "store_lanes": _store_lanes,
     "for": _for,
+    "call": _operation,
     "carried": _carried,
     "proj": _proj,
 }

@@ -9,7 +9,7 @@ what is still needed in front of the first write.
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -122,6 +122,21 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
+class Function:
+    """What a `call` stands for: back ends that know the name may do better than its definition."""
+
+    name: str
+    params: tuple[Value, ...]
+    results: tuple[Value, ...]
+    labels: tuple[str, ...]
+
+    __hash__ = object.__hash__
+
+    def __eq__(self, other: object) -> bool:
+        return self is other
+
+
+@dataclass(frozen=True, slots=True)
 class Program:
     """What an instruction does: ordered statements over a graph of values."""
 
@@ -167,7 +182,9 @@ def _walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
 
 
 def inputs(value: Value) -> tuple[Value, ...]:
-    """The values a node depends on, a loop's body included."""
+    """The values a node depends on, a loop's body and an operation's definition included."""
+    if value.prim == "call":
+        return (*value.args, *value.attrs[0].results)
     if value.prim != "for":
         return value.args
     region: Region = value.attrs[1]
@@ -192,6 +209,7 @@ class Trace:
 
     _nodes: dict[tuple[Any, ...], Value] = field(default_factory=dict)
     _blocks: list[list[Statement]] = field(default_factory=lambda: [[]])
+    _calls: dict[tuple[Any, ...], Value] = field(default_factory=dict)
     _loops: int = 0
 
     def __enter__(self) -> Trace:
@@ -265,6 +283,26 @@ class Trace:
         region = Region(index, carried, results, until(*results) if until else None)
         loop = self.node("for", init, (count, region))
         return tuple(self.node("proj", (loop,), (i,)) for i in range(len(init)))
+
+    def call(
+        self,
+        name: str,
+        args: tuple[Value, ...],
+        body: Callable[..., Mapping[str, Value]],
+    ) -> dict[str, Value]:
+        """The labelled results of a named operation, whose name tells it from any other body."""
+        key = (name, *map(id, args))
+        if key not in self._calls:
+            self._loops += 1
+            params = tuple(
+                self.node("carried", (), ((self._loops, i), v.type)) for i, v in enumerate(args)
+            )
+            results = body(*params)
+            function = Function(name, params, tuple(results.values()), tuple(results))
+            self._calls[key] = self.node("call", args, (function,))
+        node = self._calls[key]
+        labels = node.attrs[0].labels
+        return {label: self.node("proj", (node,), (i,)) for i, label in enumerate(labels)}
 
     def finish(self) -> Program:
         return Program(_reads_before_writes(tuple(self._blocks[0])))

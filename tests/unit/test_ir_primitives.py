@@ -337,10 +337,26 @@ def loop_cases() -> Iterator[Case]:
                lambda a: max(1, (a >> 8).bit_length()))  # fmt: skip
     yield Case("proj", "not at all", (bits(64),),
                lambda a: ir.for_(0, [a], lambda i, x: (x + 1,))[0], lambda a: a)  # fmt: skip
+    yield Case("call", "scalar", (bits(64), bits(64)), product_and_sum,
+               lambda a, b: low(a * b, 64) ^ low(a + b, 64) ^ low(2 * b, 64))  # fmt: skip
+    yield Case("call", "lanes", (lanes(8, 16), lanes(8, 16)), product_and_sum,
+               lambda a, b: [low(x * y, 16) ^ low(x + y, 16) ^ low(2 * y, 16)
+                             for x, y in zip(a, b, strict=True)])  # fmt: skip
+    yield Case("call", "splat", (bits(16), lanes(8, 16)),
+               lambda a, b: product_and_sum(ir.splat(a, 8), b),
+               lambda a, b: [low(a * x, 16) ^ low(a + x, 16) ^ low(2 * x, 16) for x in b]
+               )  # fmt: skip
     yield Case("for", "nested", (bits(64),),
                lambda a: ir.for_(4, [a], lambda i, x: ir.for_(
                    3, [x], lambda j, y: (y * 3 + i * 7 + j,)))[0],
                lambda a: nested(a))  # fmt: skip
+
+
+def product_and_sum(a: Value, b: Value) -> Value:
+    """A call whose second result is used too, beside a second call of the same name."""
+    both = ir.call("demo", lambda x, y: {"product": x * y, "sum": x + y}, a, b)
+    again = ir.call("demo", lambda x, y: {"product": x * y, "sum": x + y}, b, b)
+    return both["product"] ^ both["sum"] ^ again["sum"]
 
 
 def nested(a: int) -> int:

@@ -15,6 +15,10 @@ X1, X2 = (lambda: ir.read_x("rs1")), (lambda: ir.read_x("rs2"))
 V1, V2 = (lambda: ir.read_v("vs1", 8, 32)), (lambda: ir.read_v("vs2", 8, 32))
 
 
+def demo() -> dict[str, ir.Value]:
+    return ir.call("demo", lambda a, b: {"sum": a + b, "product": a * b}, X1(), X2())
+
+
 def x(build: Callable[[], ir.Value]) -> Callable[[], None]:
     return lambda: ir.write_x("rd", build())
 
@@ -167,6 +171,10 @@ FORMULAS = {
     "x[rd] = zext64(reduce(max_s, v[vs2]))": x(lambda: ir.zext(ir.reduce("max_s", V2()), 64)),
     "x[rd] = first(v[vs2] == 0)": x(lambda: ir.first(V2() == 0)),
     "v[vd] = v[vs2] - 16": v(lambda: V2() + -16),
+    "x[rd] = demo(x[rs1], x[rs2])": x(lambda: demo()["sum"]),
+    "r = demo(x[rs1], x[rs2]); x[rd] = r.product ^ r": x(
+        lambda: demo()["product"] ^ demo()["sum"]
+    ),
     "": lambda: ir.write_x(0, X1()),
 }  # fmt: skip
 
