@@ -24,7 +24,7 @@ from tests.harness import (
 from tests.isa.vector_cases import CONFIGURATION, VECTOR, VTYPES, configuration_cases, vector_cases
 from tests.oracle.element import ROWS
 
-PLAIN, MANY = 25, 400
+PLAIN, MANY = 25, 100
 Check = Callable[[Case, int], None]
 
 
