@@ -40,6 +40,7 @@ _RECENT_BLOCKS: Final = 16
 _BLOCKS_BETWEEN_CLOCK_READS: Final = 8
 _NEVER: Final = -1
 _CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
+_CHANGES_MODE: Final = frozenset({"vl", "vtype", "vstart"})
 _ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
 _COUNTERS: Final = frozenset({"instret", "cycle", "time"})
 CYCLE_NOTE: Final = "cycle and time count instructions: there is no cost model, cycle = instret"
@@ -116,14 +117,25 @@ class Block:
 
 
 @dataclass(frozen=True, slots=True)
+class Effects:
+    """What a block has to know of an instruction."""
+
+    ends_block: bool
+    changes_mode: bool = False
+    reads_counters: bool = False
+    reads_cycle: bool = False
+
+
+_REFUSED: Final = Effects(ends_block=True)
+
+
+@dataclass(frozen=True, slots=True)
 class Generated:
-    """Code that defines a function `insn` of `params`, and what a block has to know of it."""
+    """Code that defines a function `insn` of `params`."""
 
     code: CodeType
     params: tuple[str, ...]
-    ends_block: bool
-    reads_counters: bool
-    reads_cycle: bool
+    effects: Effects
 
 
 @dataclass(frozen=True, slots=True)
@@ -178,15 +190,15 @@ def _generated(
     zero = frozenset(n.removesuffix("=0") for n, v in statics if n.endswith("=0") and v)
     program = _program(insn, statics, config, mode)
     source = compile_python(program, zero=zero, events=events)
-    reads = program.reads()
-    changes_flow = not program.writes().isdisjoint(_CHANGES_FLOW)
-    return Generated(
-        compile(source, f"<{insn.name}>", "exec"),
-        program.params(),
-        changes_flow or insn.unit in _ENDS_BLOCK or mode.elements == "vstart",
-        not reads.isdisjoint(_COUNTERS),
-        "cycle" in reads,
+    reads, writes = program.reads(), program.writes()
+    changes_flow = not writes.isdisjoint(_CHANGES_FLOW)
+    effects = Effects(
+        ends_block=changes_flow or insn.unit in _ENDS_BLOCK or mode.elements == "vstart",
+        changes_mode=mode.elements == "vstart" or not writes.isdisjoint(_CHANGES_MODE),
+        reads_counters=not reads.isdisjoint(_COUNTERS),
+        reads_cycle="cycle" in reads,
     )
+    return Generated(compile(source, f"<{insn.name}>", "exec"), program.params(), effects)
 
 
 def static_fields(insn: Insn, fields: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
@@ -232,6 +244,7 @@ class Interpreter:
         self._names = {**namespace(state, memory), **(names or {})}
         self._functions: dict[tuple[Any, ...], Compiled] = {}
         self._modes: dict[tuple[int, str], _ModeCode] = {}
+        self._code_for: dict[tuple[int, int, bool], _ModeCode] = {}
         self._decoded: dict[int, Decoded] = {}
         self._flushed: dict[tuple[int, int, Mode], Execution] = {}
         self.jit: Jit | None = None
@@ -253,24 +266,22 @@ class Interpreter:
             code.blocks.clear()
             code.singles.clear()
 
-    def _bind(self, d: Decoded, mode: Mode) -> tuple[Call, bool, bool]:
-        """(call, ends the block, reads counters) of a decoded instruction."""
+    def _bind(self, d: Decoded, mode: Mode) -> tuple[Call, Effects]:
         if d.insn is None:
-            return self._illegal(d, _no_instruction(d)), True, False
+            return self._illegal(d, _no_instruction(d)), _REFUSED
         found = problems(d.insn, d.fields, mode.vtype, self.config)
         refused = refusal(found, self.config)
         if refused is not None:
-            return self._illegal(d, str(refused)), True, False
+            return self._illegal(d, str(refused)), _REFUSED
         for violation in found:
             self.note(d.pc, str(violation))
         compiled = self.compiled(d.insn, d.fields, mode)
-        generated = compiled.generated
-        if generated.reads_cycle and not self._cycle_noted:
+        effects = compiled.generated.effects
+        if effects.reads_cycle and not self._cycle_noted:
             self._cycle_noted = True
             self.note(d.pc, CYCLE_NOTE)
         arguments = [(d.pc if p == "pc" else d.fields[p]) & _M64 for p in compiled.params]
-        call = functools.partial(compiled.function, *arguments)
-        return call, generated.ends_block, generated.reads_counters
+        return functools.partial(compiled.function, *arguments), effects
 
     def _illegal(self, d: Decoded, why: str) -> Call:
         def refuse() -> None:
@@ -306,34 +317,42 @@ class Interpreter:
     def _block(self, pc: int, mode: Mode, limit: int) -> Block:
         decoded: list[Decoded] = []
         calls: list[Call] = []
-        ends = reads_counters = False
-        while not ends and len(calls) < limit:
+        last = Effects(ends_block=False)
+        while not (last.ends_block or last.reads_counters) and len(calls) < limit:
             try:
                 d = self.decode_at(pc)
             except GuestFault:
                 if not calls:
                     raise
                 break  # the fault belongs to the next block
-            call, ends, reads_counters = self._bind(d, mode)
-            if reads_counters and calls:
-                reads_counters = ends = False
+            call, effects = self._bind(d, mode)
+            if effects.reads_counters and calls:
                 break
             decoded.append(d)
             calls.append(call)
             pc += d.length
-            ends = ends or reads_counters
-        last = decoded[-1].insn
-        changes_code = last is not None and last.name == "fence.i"
-        return Block(mode, decoded, calls, pc & _M64, reads_counters, ends, changes_code)
+            last = effects
+        insn = decoded[-1].insn
+        return Block(
+            mode,
+            decoded,
+            calls,
+            pc & _M64,
+            reads_counters=last.reads_counters,
+            changes_mode=last.changes_mode,
+            changes_code=insn is not None and insn.name == "fence.i",
+        )
 
     # -- running
 
     def _mode_code(self) -> _ModeCode:
-        mode = Mode.of(self.state)
-        key = (self.state["vtype"], mode.elements)
-        found = self._modes.get(key)
+        s = self.state.words
+        vector_state = (s[_VTYPE], s[_VL], s[_VSTART] != 0)
+        found = self._code_for.get(vector_state)
         if found is None:
-            found = self._modes[key] = _ModeCode(mode)
+            mode = Mode.of(self.state)
+            found = self._modes.setdefault((s[_VTYPE], mode.elements), _ModeCode(mode))
+            self._code_for[vector_state] = found
         return found
 
     def run(self, fuel: int, deadline: float | None = None) -> tuple[Trap | None, int]:
@@ -394,9 +413,9 @@ class Interpreter:
                 if s[_NOTE]:
                     self.note(block.decoded[-1].pc, NOTES[s[_NOTE]])
                     s[_NOTE] = 0
-                if block.changes_code:
-                    self.flush()
                 code = self._mode_code()
+            if block.changes_code:
+                self.flush()
             clock -= 1
             if not clock:
                 clock = _BLOCKS_BETWEEN_CLOCK_READS
