@@ -25,6 +25,8 @@ DEFINITION_FILES: Final = (
     "v_reduce",
     "v_mask",
     "v_permute",
+    "zvbb",
+    "zvbc",
     "ime",
 )
 """Modules of `rvsim.insn` that define instructions, in the order of the manifest."""

@@ -115,6 +115,18 @@ class Unit(StrEnum):
     VGATHER16 = "vgather16"
     VCOMPRESS = "vcompress"
     VMOVE_WHOLE = "vmove_whole"
+    # vector bit manipulation and cryptography
+    VROTATE = "vrotate"
+    VREVERSE = "vreverse"  # vbrev, vbrev8, vrev8
+    VCOUNT = "vcount"  # vclz, vctz, vcpop.v
+    VWIDEN_SHIFT = "vwiden_shift"
+    VCLMUL = "vclmul"
+    VGHASH = "vghash"
+    VAES = "vaes"
+    VAES_KEY = "vaes_key"
+    VSHA2 = "vsha2"
+    VSM3 = "vsm3"
+    VSM4 = "vsm4"
     # matrix
     VMADOT = "vmadot"
 

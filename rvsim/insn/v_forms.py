@@ -14,7 +14,7 @@ from typing import Final, Literal
 
 from rvsim import ir
 from rvsim.insn.encoding import Encoding
-from rvsim.insn.registry import Context, Insn, define
+from rvsim.insn.registry import Context, Insn, define, names
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
 from rvsim.vec.groups import MASK, SCALAR, SEW, V0, WIDE, WIDE_SCALAR, Eew, VReg
@@ -158,6 +158,7 @@ def row(
     unit: Unit,
     spec: str,
     body: Body,
+    ext: str = "v",
     widths: Widths = PLAIN,
     unsigned_imm: bool = False,
     rules: tuple[Rule, ...] = (),
@@ -188,7 +189,7 @@ def row(
                     f"{funct6:06b} {vm} vs2 {field_code} {_FUNCT3[category, kind]} vd 1010111"
                 ),
                 syntax=f"{order}, v0" if carry else order + (", vm" if vm == "vm" else ""),
-                extensions=("v",),
+                extensions=names(ext),
                 unit=unit,
                 spec=spec,
                 semantics=elementwise(body, widths),

@@ -190,3 +190,27 @@ def not_v0(spec: str) -> Rule:
             yield Violation("vd is v0, which holds the carries or the selection", spec)
 
     return rule
+
+
+def sew_is(*widths: int, spec: str) -> Rule:
+    """SEW is one of these."""
+
+    def rule(s: Situation) -> Iterator[Violation]:
+        if s.vtype.sew not in widths:
+            defined = " or ".join(map(str, widths))
+            yield Violation(f"SEW is {s.vtype.sew}, and the instruction needs {defined}", spec)
+
+    return rule
+
+
+def element_groups(size: int, spec: str) -> Rule:
+    """A register group holds at least one element group: LMUL * VLEN >= EGS * SEW."""
+
+    def rule(s: Situation) -> Iterator[Violation]:
+        vlmax = s.vtype.vlmax(s.config.vlen)
+        if vlmax < size:
+            yield Violation(
+                f"an element group is {size} elements, and LMUL * VLEN holds {vlmax}", spec
+            )
+
+    return rule

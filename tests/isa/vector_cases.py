@@ -120,11 +120,11 @@ def place_registers(
 
 
 @cache
-def legal_vtypes(insn: Insn) -> tuple[VType, ...]:
+def legal_vtypes(insn: Insn, vlen: int) -> tuple[VType, ...]:
     """Types under which some choice of registers is legal."""
     fields = {f.name: f.step for f in insn.encoding.fields} | {"vm": 1}
     rng = random.Random(0)
-    return tuple(v for v in VTYPES if place_registers(insn, fields, v, 256, rng, tries=100))
+    return tuple(v for v in VTYPES if place_registers(insn, fields, v, vlen, rng, tries=100))
 
 
 def related(insn: Insn, fields: dict[str, int], relation: str, vtype: VType) -> dict[str, int]:
@@ -309,7 +309,7 @@ def build_case(
     """The case of a drawn structure: legal registers near the drawn ones, data from the seed."""
     matrix = insn.unit == Unit.VMADOT
     vlen = 256 if matrix else vlens[drawn["vlen"] % len(vlens)]
-    types = legal_vtypes(insn)
+    types = legal_vtypes(insn, vlen)
     policies = drawn["policies"]
     vtype = replace(
         types[drawn["vtype"] % len(types)], vta=bool(policies & 1), vma=bool(policies & 2)

@@ -16,7 +16,7 @@ from tests.oracle.vector_shape import lmul_of, sew_of
 ELEN = 64
 
 # Names without their forms, by how wide their operands are.
-WIDENING = re.compile(r"vw(add|sub|mul|macc)")
+WIDENING = re.compile(r"vw(add|sub|mul|macc|sll)")
 NARROWING = re.compile(r"vn(sr|clip)")
 MULTIPLY_ADD = re.compile(r"v(w?macc|nmsac|madd|nmsub)")
 COMPARISON = re.compile(r"vms(eq|ne|lt|le|gt)|vm[as][bd]c")
@@ -25,6 +25,7 @@ MEMORY = re.compile(r"v([ls])(s|ux|ox)?(?:seg(\d))?e(i?)(\d+)(?:ff)?\.v")
 WHOLE_MEMORY = re.compile(r"v([ls])(\d)r(?:e\d+)?\.v")
 WHOLE_MOVE = re.compile(r"vmv(\d)r\.v")
 EXTENSION = re.compile(r"v[sz]ext\.vf(\d)")
+CARRYLESS = re.compile(r"vclmulh?\.")
 MATRIX = re.compile(r"smt\.vmadot(\d?)(u|us|su)?")
 
 
@@ -208,6 +209,8 @@ def check(name: str, fields: Mapping[str, int], vtype: int, vlen: int) -> None:
     sew, lmul = sew_of(vtype), lmul_of(vtype)
     if MATRIX.fullmatch(name) and (vlen, sew, lmul) != (256, 8, 1):
         raise Reserved("IME: VLEN 256, e8, m1")
+    if CARRYLESS.match(name) and sew != 64:
+        raise Reserved("Zvbc: SEW 64")
     found = list(operands(name, fields, sew, lmul))
     masked = fields.get("vm", 1) == 0
     sources = [o for o in found if o.source] + ([mask(0)] if masked else [])
