@@ -66,13 +66,12 @@ def _addresses(ctx: Context, a: Access, n: int, width: int) -> Value:
     return segment + field + base
 
 
-def _first_misaligned(ctx: Context, addr: Value, active: Value, width: int) -> Value:
-    """Index of the first active lane whose address is no multiple of the element size."""
-    low = (addr & (width // 8 - 1)) != 0
-    return ir.first(active & low)
+def _misaligned(addr: Value, width: int) -> Value:
+    """Whether an address, or each lane of addresses, is no multiple of the element size."""
+    return (addr & (width // 8 - 1)) != 0
 
 
-def _lane_address(a: Access, addr: Value, lane: Value, width: int) -> Value:
+def _lane_address(addr: Value, lane: Value, width: int) -> Value:
     """The address of a lane, for mtval."""
     if addr.type.lanes is None:
         return addr + lane * (width // 8)
@@ -92,38 +91,38 @@ def access(a: Access) -> Callable[[Context], None]:
 
 def _run(ctx: Context, a: Access, shape: Shape, width: int) -> None:
     n, nf = shape.n, a.nf
-    emul_registers = max(1, n * width // ctx.config.vlen)
+    total, emul_registers = n * nf, max(1, n * width // ctx.config.vlen)
     active = shape.active()
     lane_active = active if nf == 1 else _spread(active, nf)
     addr = _addresses(ctx, a, n, width)
-    aligned_only = width > 8 and not ctx.config.misaligned_vector
-    stop = _first_misaligned(ctx, addr, lane_active, width) if aligned_only else None
-    allowed = lane_active
-    if stop is not None:
-        lanes = ir.iota(n * nf, LANE_BITS)
-        allowed = lane_active & ir.lt_u(lanes, ir.splat(ir.trunc(stop, LANE_BITS), n * nf))
+    allowed, stop = lane_active, None
+    if width > 8 and not ctx.config.misaligned_vector:
+        if addr.type.lanes is None and not a.fault_only_first:
+            _trap_on_misaligned_base(a, shape, addr, lane_active, width, emul_registers)
+        else:
+            stop = ir.first(lane_active & _misaligned(addr, width))
+            limit = ir.splat(ir.trunc(stop, LANE_BITS), total)
+            allowed = lane_active & ir.lt_u(ir.iota(total, LANE_BITS), limit)
     if a.store:
         groups = [ir.read_v("vs3", n, width, f * emul_registers) for f in range(nf)]
         interleaved = groups[0] if nf == 1 else _interleave(groups)
         fault = ir.store_lanes(addr, interleaved, allowed)
+        parts = []
     else:
         data, fault = ir.load_lanes(addr, allowed, width)
+        parts = [ir.shuffle(data, range(f, total, nf)) for f in range(nf)]
     reached = fault if stop is None else ir.min_u(fault, stop)
     element = reached if nf == 1 else ir.quot_u(reached, nf)
-    faulted = reached != n * nf
-    parts = () if a.store else [ir.shuffle(data, range(f, n * nf, nf)) for f in range(nf)]
+    faulted = reached != total
     with ir.when(faulted):
-        # The faulting element is active, so there is a body; it ends before that element.
-        loaded = replace(shape, evl=element, updates=ir.const(1, 1))
         if a.fault_only_first:
             with ir.when(element == 0):
                 _trap_at(a, addr, fault, stop, width)
             ir.write("vl", element)
-        for f, part in enumerate(parts):
-            loaded.write("vd", part, reg_offset=f * emul_registers, tail=a.fault_only_first)
-        if a.fault_only_first:
+            _write_before(shape, element, parts, emul_registers, tail=True)
             shape.done()
         else:
+            _write_before(shape, element, parts, emul_registers, tail=False)
             ir.write("vstart", element)
             _trap_at(a, addr, fault, stop, width)
     with ir.when(~faulted) if a.fault_only_first else contextlib.nullcontext():
@@ -132,16 +131,47 @@ def _run(ctx: Context, a: Access, shape: Shape, width: int) -> None:
         shape.done()
 
 
+def _write_before(
+    shape: Shape, element: Value, parts: list[Value], emul_registers: int, *, tail: bool
+) -> None:
+    """Write what was loaded before the element that stopped the access.
+
+    That element is active, so there is a body; what follows it is left alone, or is `tail`.
+    """
+    loaded = replace(shape, evl=element, updates=ir.const(1, 1))
+    for f, part in enumerate(parts):
+        loaded.write("vd", part, reg_offset=f * emul_registers, tail=tail)
+
+
+def _trap_on_misaligned_base(
+    a: Access, shape: Shape, base: Value, lane_active: Value, width: int, emul_registers: int
+) -> None:
+    """Consecutive elements are all aligned or all misaligned: the first active one traps."""
+    n, nf = shape.n, a.nf
+    with ir.when(_misaligned(base, width)):
+        lane = ir.first(lane_active)
+        with ir.when(lane != n * nf):
+            element = lane if nf == 1 else ir.quot_u(lane, nf)
+            nothing = [] if a.store else [ir.const(0, ir.lanes(n, width))] * nf
+            _write_before(shape, element, nothing, emul_registers, tail=False)
+            ir.write("vstart", element)
+            _misaligned_trap(a, base + lane * (width // 8), width)
+
+
 def _trap_at(a: Access, addr: Value, fault: Value, stop: Value | None, width: int) -> None:
     """The trap of the first element that may not be accessed, or is misaligned before that."""
     if stop is not None:
         with ir.when(~ir.lt_u(fault, stop)):
-            ir.trap(
-                STORE_MISALIGNED if a.store else LOAD_MISALIGNED,
-                f"vector element address is not a multiple of {width // 8} bytes",
-                _lane_address(a, addr, stop, width),
-            )
-    _access_trap(a, _lane_address(a, addr, fault, width))
+            _misaligned_trap(a, _lane_address(addr, stop, width), width)
+    _access_trap(a, _lane_address(addr, fault, width))
+
+
+def _misaligned_trap(a: Access, where: Value, width: int) -> None:
+    ir.trap(
+        STORE_MISALIGNED if a.store else LOAD_MISALIGNED,
+        f"vector element address is not a multiple of {width // 8} bytes",
+        where,
+    )
 
 
 def _access_trap(a: Access, where: Value) -> None:

@@ -163,6 +163,10 @@ def _infix(symbol: str, *, wraps: bool) -> Rule:
 def _compare(symbol: str, *, signed: bool = False) -> Rule:
     def rule(g: _Emitter, v: Value) -> str:
         a, b = v.args
+        if v.prim == "lt_u" and a.prim == "iota" and b.prim == "splat":
+            n = a.type.lanes or 0
+            if n <= a.type.ones:  # the mask of the first lanes, made once for each length
+                return f"first_lanes({n}, {g.expr(b)})"
         if signed and not _is_array(v):  # biased unsigned comparison
             sign = f"0x{1 << (a.type.width - 1):x}"
             return f"(({g.expr(a)} ^ {sign}) {symbol} ({g.expr(b)} ^ {sign}))"

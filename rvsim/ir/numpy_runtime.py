@@ -6,7 +6,7 @@ or ints that stand for a splat.
 
 from __future__ import annotations
 
-from functools import cache
+from functools import cache, lru_cache
 from typing import Any, Final
 
 import numpy as np
@@ -99,6 +99,9 @@ def mulh_u_v(a: Array, b: Array, width: int) -> Array:
 
 
 def mulh_s_v(a: Array, b: Array, width: int) -> Array:
+    if width < 64:
+        wide = np.multiply(_as_signed(a, width), _as_signed(b, width), dtype=np.int64)
+        return (wide >> np.int64(width)).astype(UNSIGNED[width])
     return _fix_sign(_fix_sign(mulh_u_v(a, b, width), a, b, width), b, a, width)
 
 
@@ -175,6 +178,14 @@ def lane_numbers(n: int, dtype: type) -> Array:
     return numbers
 
 
+@lru_cache(maxsize=1 << 14)
+def first_lanes(n: int, count: int) -> Array:
+    """The mask of lanes 0 to count - 1 of n."""
+    mask: Array = np.arange(n) < count
+    mask.flags.writeable = False
+    return mask
+
+
 @cache
 def lane_table(indices: tuple[int, ...]) -> Array:
     return np.array(indices, np.intp)
@@ -238,8 +249,8 @@ NAMESPACE: Final[dict[str, object]] = {
         for f in (
             mulh_u, mulh_s, mulh_su, quot_s, rem_s, popcount, clz, ctz, bswap, bitrev8,
             mulh_u_v, mulh_s_v, mulh_su_v, quot_s_v, rem_s_v, popcount_v, clz_v, ctz_v, bswap_v,
-            bitrev8_v, lane_numbers, lane_table, contiguous, pack, unpack, lanes_of_int,
-            int_of_lanes, insert, take, compress, prefix_count, first,
+            bitrev8_v, lane_numbers, first_lanes, lane_table, contiguous, pack, unpack,
+            lanes_of_int, int_of_lanes, insert, take, compress, prefix_count, first,
         )
     },
 }  # fmt: skip
