@@ -8,7 +8,9 @@ from rvsim.insn.csrs import CSRS
 from rvsim.insn.encoding import FieldCode
 from rvsim.insn.registry import Insn
 
-REGISTERS = frozenset({"rd", "rs1", "rs2", "rs3", "vd", "vs1", "vs2", "vs3"})
+REGISTERS = frozenset("rd rs1 rs2 rs3 fd fs1 fs2 fs3 vd vs1 vs2 vs3".split())
+LEGAL_MODES = (0, 1, 2, 3, 4, 7)
+"""Values of rm; 5 and 6 are reserved, which decoding refuses (F 2.2)."""
 
 
 def field_values(field: FieldCode) -> st.SearchStrategy[int]:
@@ -18,6 +20,8 @@ def field_values(field: FieldCode) -> st.SearchStrategy[int]:
     half = 1 << field.width - 1
     low, high = (-half, half - 1) if field.signed else (0, 2 * half - 1)
     anything = st.integers(low // field.step, high // field.step).map(lambda n: n * field.step)
+    if field.name == "rm":
+        return st.sampled_from(LEGAL_MODES)
     if field.name == "csr":
         return st.sampled_from(sorted(CSRS)) | anything
     often = (0, 1, 2, 10, 31) if field.name in REGISTERS else (low, -1, 0, 1, high)

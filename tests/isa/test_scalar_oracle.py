@@ -23,7 +23,7 @@ from tests.oracle.element import OracleState, OracleTrap, execute
 M64 = (1 << 64) - 1
 VLEN = 256
 SCALAR = tuple(i for i in isa().insns if not i.unit.is_vector)
-TOUCHES_MEMORY = (Unit.LOAD, Unit.STORE, Unit.AMO, Unit.CACHE)
+TOUCHES_MEMORY = (Unit.LOAD, Unit.STORE, Unit.AMO, Unit.CACHE, Unit.FLOAD, Unit.FSTORE)
 CORNERS = (0, 1, 2, 31, 32, 63, 64, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, (1 << 63) - 1, 1 << 63, M64)
 FFLAGS, FRM, FCSR, CYCLE, TIME, INSTRET = 0x001, 0x002, 0x003, 0xC00, 0xC01, 0xC02
 HPMCOUNTERS = range(0xC03, 0xC20)
@@ -67,11 +67,33 @@ class Case:
 
     fields: dict[str, int]
     x: list[int]
+    f: list[int]
     pc: int
     words: dict[str, int]
 
 
 registers = st.sampled_from(CORNERS) | st.integers(0, M64)
+
+
+def patterns(width: int) -> st.SearchStrategy[int]:
+    """Bit patterns of a format: zeros, ones, infinities, NaN, subnormal numbers, and any other."""
+    exponent = {16: 5, 32: 8, 64: 11}[width]
+    fraction = width - 1 - exponent
+    infinity = ((1 << exponent) - 1) << fraction
+    one = ((1 << exponent - 1) - 1) << fraction
+    corners = (0, 1, (1 << fraction) - 1, 1 << fraction, one - 1, one, one + 1, infinity - 1,
+               infinity, infinity + 1, infinity | 1 << fraction - 1)  # fmt: skip
+    near = min(40, (1 << exponent - 1) - 1) << fraction
+    near_one = st.integers(one - near, one + near)
+    magnitudes = st.sampled_from(corners) | near_one | st.integers(0, (1 << width - 1) - 1)
+    return st.tuples(st.booleans(), magnitudes).map(lambda p: p[0] << width - 1 | p[1])
+
+
+def boxed(width: int) -> st.SearchStrategy[int]:
+    return patterns(width).map(lambda p: p | M64 << width & M64)
+
+
+float_registers = boxed(16) | boxed(32) | boxed(64) | registers
 addresses = (
     st.integers(WRITABLE, READABLE - 1).map(lambda a: a & ~7)
     | st.integers(WRITABLE - 9, WRITABLE + 9)
@@ -86,6 +108,9 @@ def cases(draw: st.DrawFn, insn: Insn) -> Case:
     fields = draw(legal_fields(insn))
     others = random.Random(draw(st.integers(0, 1 << 16)))
     x = [0, *(others.getrandbits(64) for _ in range(31))]
+    f = [others.getrandbits(64) for _ in range(32)]
+    for register in sorted({fields[r] for r in ("fs1", "fs2", "fs3") if r in fields}):
+        f[register] = draw(float_registers)
     sources = {r: insn.source(r) for r in ("rd", "rs1", "rs2")}
     numbers = {
         r: s if isinstance(s, int) else fields[s]
@@ -114,7 +139,7 @@ def cases(draw: st.DrawFn, insn: Insn) -> Case:
         "reservation_valid": draw(st.integers(0, 3)) and 1,
     }
     pc = draw(st.sampled_from((0, 0x10000, 0x7FFFFFFE, M64 - 3)))
-    return Case(fields, x, pc, words)
+    return Case(fields, x, f, pc, words)
 
 
 def operand_value(insn: Insn, operand: str, fields: Mapping[str, int]) -> int:
@@ -124,8 +149,8 @@ def operand_value(insn: Insn, operand: str, fields: Mapping[str, int]) -> int:
 
 def oracle_fields(insn: Insn, fields: Mapping[str, int]) -> dict[str, int]:
     """The oracle calls every immediate that is not a shift amount of a full instruction `imm`."""
-    immediate = next((fields[n] for n in ("imm", "uimm", "shamt") if n in fields), 0)
-    return {"imm": immediate, **fields}
+    immediate = next((fields[n] for n in ("imm", "uimm", "shamt", "fpimm") if n in fields), 0)
+    return {"imm": immediate, "uimm": immediate, **fields}
 
 
 Outcome = dict[str, object]
@@ -136,6 +161,8 @@ def run_engine(insn: Insn, case: Case) -> Outcome:
     MEMORY.write(WRITABLE, CONTENT)
     for i, value in enumerate(case.x):
         STATE.x[i] = value
+    for i, value in enumerate(case.f):
+        STATE.f[i] = value
     for name, value in case.words.items():
         STATE[name] = value
     STATE["pc"] = (case.pc + insn.length) & M64
@@ -155,6 +182,7 @@ def run_engine(insn: Insn, case: Case) -> Outcome:
         "trap": trap,
         "pc": case.pc if trap else STATE["pc"],
         "x": list(STATE.x),
+        "f": list(STATE.f),
         "memory": MEMORY.read(WRITABLE, END - WRITABLE),
         "v": STATE.vfile.tobytes(),
     }
@@ -165,6 +193,7 @@ def run_oracle(insn: Insn, case: Case) -> Outcome:
     memory = OracleMemory()
     vector = ("vl", "vtype", "vstart", "vxrm", "vxsat")
     state = OracleState(VLEN, memory, x=list(case.x), pc=case.pc, **{n: words[n] for n in vector})
+    state.f = list(case.f)
     state.reservation = words["reservation_addr"] if words["reservation_valid"] else None
     state.csr = {FFLAGS: words["fflags"], FRM: words["frm"], FCSR: 0, CYCLE: words["cycle"],
                  TIME: words["cycle"] * 3 // 200, INSTRET: words["instret"],
@@ -185,6 +214,7 @@ def run_oracle(insn: Insn, case: Case) -> Outcome:
         "trap": trap,
         "pc": state.pc,
         "x": state.x,
+        "f": state.f,
         "memory": bytes(memory.content),
         "v": bytes(state.v),
     }
