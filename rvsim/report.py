@@ -16,6 +16,7 @@ from rvsim.decode import Decoded, problems
 from rvsim.disasm import X_NAMES, disassemble
 from rvsim.insn.causes import (
     BREAKPOINT,
+    ECALL_FROM_USER,
     FETCH_MISALIGNED,
     ILLEGAL_INSTRUCTION,
     LOAD_MISALIGNED,
@@ -35,6 +36,7 @@ _CAUSES: Final = {
     FETCH_MISALIGNED: "misaligned jump target",
     ILLEGAL_INSTRUCTION: "illegal instruction",
     BREAKPOINT: "breakpoint",
+    ECALL_FROM_USER: "system call that never returns",
     LOAD_MISALIGNED: "misaligned load",
     STORE_MISALIGNED: "misaligned store",
     FETCH_FAULT: "instruction fetch fault",

@@ -141,8 +141,7 @@ class Signals:
             if self.mask >> signal.number - 1 & 1:
                 continue
             self.pending.remove(signal)
-            if self._act(signal, state):
-                break  # the next one arrives when the handler's mask allows it
+            self._act(signal, state)  # handlers stack up, and so the last signal's runs first
         self._restore_mask()
 
     def fault(self, signal: Signal, state: State) -> bool:
