@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rvsim import ir
-from rvsim.insn.encoding import Encoding
-from rvsim.insn.registry import Context, Insn, define
+from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
-from rvsim.insn.v_forms import first_operand, shape_of
+from rvsim.insn.v_forms import define_vector, first_operand, shape_of
 from rvsim.ir import Value
 from rvsim.vec.groups import SEW, Eew, VReg
+
+_DEST = VReg("vd", SEW, dest=True, source=False)
 
 
 def _extension(
@@ -30,22 +31,14 @@ def define_extensions() -> None:
     for factor_log2, code in ((3, 0b00010), (2, 0b00100), (1, 0b00110)):
         for name, extend in (("vzext", ir.zext), ("vsext", ir.sext)):
             selector = code | (name == "vsext")
-            define(
-                Insn(
-                    name=f"{name}.vf{1 << factor_log2}",
-                    encoding=Encoding.parse(f"010010 vm vs2 {selector:05b} 010 vd 1010111"),
-                    syntax="vd, vs2, vm",
-                    extensions=("v",),
-                    unit=Unit.VEXTEND,
-                    spec="V 11.3",
-                    semantics=_extension(factor_log2, extend),
-                    statics=("vm",),
-                    vregs=(
-                        VReg("vd", SEW, dest=True, source=False),
-                        VReg("vs2", Eew("sew", -factor_log2)),
-                    ),
-                    vector=True,
-                )
+            define_vector(
+                f"{name}.vf{1 << factor_log2}",
+                f"010010 vm vs2 {selector:05b} 010 vd 1010111",
+                "vd, vs2, vm",
+                Unit.VEXTEND,
+                "V 11.3",
+                _extension(factor_log2, extend),
+                (_DEST, VReg("vs2", Eew("sew", -factor_log2))),
             )
 
 
@@ -60,17 +53,13 @@ def define_moves() -> None:
     for form, operand, funct3 in (("v", "vs1", "000"), ("x", "rs1", "100"), ("i", "imm", "011")):
         code = "imm[4:0]" if form == "i" else operand
         sources = (VReg("vs1", SEW),) if form == "v" else ()
-        define(
-            Insn(
-                name=f"vmv.v.{form}",
-                encoding=Encoding.parse(f"010111 1 00000 {code} {funct3} vd 1010111"),
-                syntax=f"vd, {operand}",
-                extensions=("v",),
-                unit=Unit.VMOVE,
-                spec="V 11.16",
-                semantics=_move,
-                doc="Copy to every element.",
-                vregs=(VReg("vd", SEW, dest=True, source=False), *sources),
-                vector=True,
-            )
+        define_vector(
+            f"vmv.v.{form}",
+            f"010111 1 00000 {code} {funct3} vd 1010111",
+            f"vd, {operand}",
+            Unit.VMOVE,
+            "V 11.16",
+            _move,
+            (_DEST, *sources),
+            doc="Copy to every element.",
         )

@@ -17,7 +17,7 @@ from rvsim.insn.encoding import Encoding
 from rvsim.insn.registry import Context, Insn, define, names
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
-from rvsim.vec.groups import MASK, SCALAR, SEW, V0, WIDE, WIDE_SCALAR, Eew, VReg
+from rvsim.vec.groups import MASK, SEW, V0, WIDE, Eew, VReg
 from rvsim.vec.rules import Rule, not_v0
 from rvsim.vec.shapes import Known, Shape
 
@@ -149,6 +149,39 @@ def raise_vxsat(shape: Shape, flag: Flag) -> None:
             ir.write("vxsat", 1)
 
 
+def define_vector(
+    name: str,
+    pattern: str,
+    syntax: str,
+    unit: Unit,
+    spec: str,
+    semantics: Callable[[Context], None],
+    vregs: tuple[VReg, ...],
+    rules: tuple[Rule, ...] = (),
+    *,
+    ext: str = "v",
+    doc: str | None = None,
+    vector: bool = True,
+) -> None:
+    """Define one vector instruction; `doc` is that of `semantics` if not given."""
+    define(
+        Insn(
+            name=name,
+            encoding=Encoding.parse(pattern),
+            syntax=syntax,
+            extensions=names(ext),
+            unit=unit,
+            spec=spec,
+            semantics=semantics,
+            doc=(inspect.getdoc(semantics) or "") if doc is None else doc,
+            statics=("vm",) if "vm" in pattern.split() else (),
+            vregs=vregs,
+            rules=rules,
+            vector=vector,
+        )
+    )
+
+
 def row(
     category: Category,
     name: str,
@@ -182,23 +215,18 @@ def row(
         if carry:
             vregs.append(V0)
         field_code = f"{operand}[4:0]" if kind == "i" else operand
-        define(
-            Insn(
-                name=f"{name}.{form}",
-                encoding=Encoding.parse(
-                    f"{funct6:06b} {vm} vs2 {field_code} {_FUNCT3[category, kind]} vd 1010111"
-                ),
-                syntax=f"{order}, v0" if carry else order + (", vm" if vm == "vm" else ""),
-                extensions=names(ext),
-                unit=unit,
-                spec=spec,
-                semantics=elementwise(body, widths),
-                doc=inspect.getdoc(body) or "" if body.__name__ != "<lambda>" else "",
-                statics=("vm",) if vm == "vm" else (),
-                vregs=tuple(vregs),
-                rules=(*rules, *((not_v0(spec),) if carry and widths.vd != MASK else ())),
-                vector=True,
-            )
+        doc = inspect.getdoc(body) or "" if body.__name__ != "<lambda>" else ""
+        define_vector(
+            f"{name}.{form}",
+            f"{funct6:06b} {vm} vs2 {field_code} {_FUNCT3[category, kind]} vd 1010111",
+            f"{order}, v0" if carry else order + (", vm" if vm == "vm" else ""),
+            unit,
+            spec,
+            elementwise(body, widths),
+            tuple(vregs),
+            (*rules, *((not_v0(spec),) if carry and widths.vd != MASK else ())),
+            ext=ext,
+            doc=doc,
         )
 
 
@@ -212,10 +240,3 @@ def decorated(
         return body
 
     return decorate
-
-
-__all__ = [
-    "COMPARE", "MASK", "NARROWING", "PLAIN", "SCALAR", "SEW", "WIDE", "WIDE_SCALAR", "Flag",
-    "Widths", "decorated", "elementwise", "first_operand", "raise_vxsat", "row", "shape_of",
-    "widening", "widening_w",
-]  # fmt: skip

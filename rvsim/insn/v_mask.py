@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 
 from rvsim import ir
-from rvsim.insn.encoding import Encoding
-from rvsim.insn.registry import Context, Insn, define
+from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
-from rvsim.insn.v_forms import shape_of
+from rvsim.insn.v_forms import define_vector, shape_of
 from rvsim.ir import Value
 from rvsim.vec.groups import MASK, SEW, VReg
-from rvsim.vec.rules import Rule, no_source_overlap
+from rvsim.vec.rules import no_source_overlap
 
 ILLEGAL_INSTRUCTION = 2
 
@@ -22,34 +20,6 @@ def require_vstart_0(ctx: Context) -> None:
     if ctx.elements == "vstart":
         with ir.when(ir.read("vstart") != 0):
             ir.trap(ILLEGAL_INSTRUCTION, f"vstart is not 0 ({ctx.insn.spec})")
-
-
-def _define(
-    name: str,
-    pattern: str,
-    syntax: str,
-    unit: Unit,
-    spec: str,
-    semantics: Callable[[Context], None],
-    vregs: tuple[VReg, ...],
-    rules: tuple[Rule, ...] = (),
-) -> None:
-    define(
-        Insn(
-            name=name,
-            encoding=Encoding.parse(pattern),
-            syntax=syntax,
-            extensions=("v",),
-            unit=unit,
-            spec=spec,
-            semantics=semantics,
-            doc=inspect.getdoc(semantics) or "",
-            statics=("vm",) if "vm" in pattern.split() else (),
-            vregs=vregs,
-            rules=rules,
-            vector=True,
-        )
-    )
 
 
 _MASK_DEST = VReg("vd", MASK, dest=True, source=False)
@@ -75,7 +45,7 @@ for _name, _funct6, _body in (
     ("vmnor", 0b011110, lambda vs2, vs1: ~(vs2 | vs1)),
     ("vmxnor", 0b011111, lambda vs2, vs1: ~(vs2 ^ vs1)),
 ):
-    _define(
+    define_vector(
         f"{_name}.mm",
         f"{_funct6:06b} 1 vs2 vs1 010 vd 1010111",
         "vd, vs2, vs1",
@@ -110,7 +80,7 @@ for _name, _semantics, _code, _spec in (
     ("vcpop.m", vcpop, "10000", "V 15.2"),
     ("vfirst.m", vfirst, "10001", "V 15.3"),
 ):
-    _define(
+    define_vector(
         _name,
         f"010000 vm vs2 {_code} 010 rd 1010111",
         "rd, vs2, vm",
@@ -137,7 +107,7 @@ for _name, _code, _spec, _body in (
     ("vmsif", "00011", "V 15.5", lambda lane, first: ~ir.lt_u(first, lane)),
     ("vmsof", "00010", "V 15.6", lambda lane, first: lane == first),
 ):
-    _define(
+    define_vector(
         f"{_name}.m",
         f"010100 vm vs2 {_code} 010 vd 1010111",
         "vd, vs2, vm",
@@ -164,8 +134,12 @@ def vid(ctx: Context) -> None:
     shape.done()
 
 
-_define("viota.m", "010100 vm vs2 10000 010 vd 1010111", "vd, vs2, vm", Unit.VIOTA, "V 15.8",
-        viota, (VReg("vd", SEW, dest=True, source=False), VReg("vs2", MASK)),
-        (no_source_overlap("vs2", spec="V 15.8"),))  # fmt: skip
-_define("vid.v", "010100 vm 00000 10001 010 vd 1010111", "vd, vm", Unit.VID, "V 15.9",
-        vid, (VReg("vd", SEW, dest=True, source=False),))  # fmt: skip
+define_vector(
+    "viota.m", "010100 vm vs2 10000 010 vd 1010111", "vd, vs2, vm", Unit.VIOTA, "V 15.8",
+    viota, (VReg("vd", SEW, dest=True, source=False), VReg("vs2", MASK)),
+    (no_source_overlap("vs2", spec="V 15.8"),),
+)  # fmt: skip
+define_vector(
+    "vid.v", "010100 vm 00000 10001 010 vd 1010111", "vd, vm", Unit.VID, "V 15.9",
+    vid, (VReg("vd", SEW, dest=True, source=False),),
+)  # fmt: skip

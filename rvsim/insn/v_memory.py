@@ -12,13 +12,12 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from rvsim import ir
-from rvsim.insn.encoding import Encoding
-from rvsim.insn.registry import Context, Insn, define
+from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
-from rvsim.insn.v_forms import shape_of
+from rvsim.insn.v_forms import define_vector, shape_of
 from rvsim.ir import Value
 from rvsim.vec.groups import MASK, SEW, Eew, VReg
-from rvsim.vec.rules import Rule, no_source_overlap
+from rvsim.vec.rules import no_source_overlap
 from rvsim.vec.shapes import LANE_BITS, Known, Shape
 
 LOAD_MISALIGNED: Final = 4
@@ -220,37 +219,6 @@ def whole_access(store: bool, nregs: int, eew: int) -> Callable[[Context], None]
 # -- definitions
 
 
-def _define(
-    name: str,
-    pattern: str,
-    syntax: str,
-    unit: Unit,
-    spec: str,
-    semantics: Callable[[Context], None],
-    vregs: tuple[VReg, ...],
-    *,
-    doc: str,
-    rules: tuple[Rule, ...] = (),
-    vector: bool = True,
-) -> None:
-    define(
-        Insn(
-            name=name,
-            encoding=Encoding.parse(pattern),
-            syntax=syntax,
-            extensions=("v",),
-            unit=unit,
-            spec=spec,
-            semantics=semantics,
-            doc=doc,
-            statics=("vm",) if "vm" in pattern.split() else (),
-            vregs=vregs,
-            rules=rules,
-            vector=vector,
-        )
-    )
-
-
 def _data(store: bool, eew: Eew, nf: int = 1) -> VReg:
     return VReg("vs3" if store else "vd", eew, dest=not store, source=store, nf=nf)
 
@@ -272,7 +240,7 @@ def _define_all() -> None:
             for eew in (8, 16, 32, 64):
                 exact = Eew("eew", eew.bit_length() - 1)
                 width = _WIDTH_CODE[eew]
-                _define(
+                define_vector(
                     f"v{letter}{seg}e{eew}.v",
                     f"{nf_code} 0 00 vm 00000 rs1 {width} {data} {opcode}",
                     f"{data}, (rs1), vm",
@@ -283,7 +251,7 @@ def _define_all() -> None:
                     doc="Consecutive elements." if nf == 1 else "Consecutive segments.",
                 )
                 if not store:
-                    _define(
+                    define_vector(
                         f"vl{seg}e{eew}ff.v",
                         f"{nf_code} 0 00 vm 10000 rs1 {width} {data} {opcode}",
                         f"{data}, (rs1), vm",
@@ -293,7 +261,7 @@ def _define_all() -> None:
                         (_data(store, exact, nf),),
                         doc="Consecutive elements; a fault past element 0 shortens vl.",
                     )
-                _define(
+                define_vector(
                     f"v{letter}s{seg}e{eew}.v",
                     f"{nf_code} 0 10 vm rs2 rs1 {width} {data} {opcode}",
                     f"{data}, (rs1), rs2, vm",
@@ -307,7 +275,7 @@ def _define_all() -> None:
                     rules = (
                         (no_source_overlap("vs2", spec="V 7.8"),) if nf > 1 and not store else ()
                     )
-                    _define(
+                    define_vector(
                         f"v{letter}{order}x{seg}ei{eew}.v",
                         f"{nf_code} 0 {mop} vm vs2 rs1 {width} {data} {opcode}",
                         f"{data}, (rs1), vs2, vm",
@@ -319,7 +287,7 @@ def _define_all() -> None:
                         + (", in element order." if order == "o" else "."),
                         rules=rules,
                     )
-        _define(
+        define_vector(
             f"v{letter}m.v",
             f"000 0 00 1 01011 rs1 000 {data} {opcode}",
             f"{data}, (rs1)",
@@ -331,7 +299,7 @@ def _define_all() -> None:
         )
         for nregs in (1, 2, 4, 8):
             for eew in (8,) if store else (8, 16, 32, 64):
-                _define(
+                define_vector(
                     f"vs{nregs}r.v" if store else f"vl{nregs}re{eew}.v",
                     f"{nregs - 1:03b} 0 00 1 01000 rs1 {_WIDTH_CODE[eew]} {data} {opcode}",
                     f"{data}, (rs1)",

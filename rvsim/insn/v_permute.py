@@ -2,50 +2,20 @@
 
 from __future__ import annotations
 
-import inspect
 from collections.abc import Callable
 from dataclasses import replace
 
 from rvsim import ir
-from rvsim.insn.encoding import Encoding
-from rvsim.insn.registry import Context, Insn, define
+from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
-from rvsim.insn.v_forms import first_operand, shape_of
+from rvsim.insn.v_forms import define_vector, first_operand, shape_of
 from rvsim.insn.v_mask import require_vstart_0
 from rvsim.ir import Value
 from rvsim.vec.groups import MASK, SCALAR, SEW, Eew, VReg
-from rvsim.vec.rules import Rule, no_source_overlap
+from rvsim.vec.rules import no_source_overlap
 from rvsim.vec.shapes import LANE_BITS, Known, Shape
 
 _DEST = VReg("vd", SEW, dest=True, source=False)
-
-
-def _define(
-    name: str,
-    pattern: str,
-    syntax: str,
-    unit: Unit,
-    spec: str,
-    semantics: Callable[[Context], None],
-    vregs: tuple[VReg, ...],
-    rules: tuple[Rule, ...] = (),
-) -> None:
-    define(
-        Insn(
-            name=name,
-            encoding=Encoding.parse(pattern),
-            syntax=syntax,
-            extensions=("v",),
-            unit=unit,
-            spec=spec,
-            semantics=semantics,
-            doc=inspect.getdoc(semantics) or "",
-            statics=("vm",) if "vm" in pattern.split() else (),
-            vregs=vregs,
-            rules=rules,
-            vector=True,
-        )
-    )
 
 
 # V 16.1  Integer scalar moves; element 0 alone, whatever LMUL is
@@ -63,10 +33,14 @@ def vmv_s_x(ctx: Context) -> None:
     shape.done()
 
 
-_define("vmv.x.s", "010000 1 vs2 00000 010 rd 1010111", "rd, vs2", Unit.VMOVE_TO_X, "V 16.1",
-        vmv_x_s, (VReg("vs2", SCALAR),))  # fmt: skip
-_define("vmv.s.x", "010000 1 00000 rs1 110 vd 1010111", "vd, rs1", Unit.VMOVE_FROM_X, "V 16.1",
-        vmv_s_x, (VReg("vd", SCALAR, dest=True, source=False),))  # fmt: skip
+define_vector(
+    "vmv.x.s", "010000 1 vs2 00000 010 rd 1010111", "rd, vs2", Unit.VMOVE_TO_X, "V 16.1",
+    vmv_x_s, (VReg("vs2", SCALAR),),
+)  # fmt: skip
+define_vector(
+    "vmv.s.x", "010000 1 00000 rs1 110 vd 1010111", "vd, rs1", Unit.VMOVE_FROM_X, "V 16.1",
+    vmv_s_x, (VReg("vd", SCALAR, dest=True, source=False),),
+)  # fmt: skip
 
 
 # V 16.3  Slides
@@ -128,17 +102,25 @@ def vslide1down(ctx: Context) -> None:
 
 for _form, _code, _funct3 in (("vx", "rs1", "100"), ("vi", "uimm[4:0]", "011")):
     _operand = _code.partition("[")[0]
-    _define(f"vslideup.{_form}", f"001110 vm vs2 {_code} {_funct3} vd 1010111",
-            f"vd, vs2, {_operand}, vm", Unit.VSLIDE_UP, "V 16.3.1", vslideup,
-            (_DEST, VReg("vs2", SEW)), (no_source_overlap("vs2", spec="V 16.3.1"),))  # fmt: skip
-    _define(f"vslidedown.{_form}", f"001111 vm vs2 {_code} {_funct3} vd 1010111",
-            f"vd, vs2, {_operand}, vm", Unit.VSLIDE_DOWN, "V 16.3.2", vslidedown,
-            (_DEST, VReg("vs2", SEW)))  # fmt: skip
-_define("vslide1up.vx", "001110 vm vs2 rs1 110 vd 1010111", "vd, vs2, rs1, vm",
-        Unit.VSLIDE1_UP, "V 16.3.3", vslide1up, (_DEST, VReg("vs2", SEW)),
-        (no_source_overlap("vs2", spec="V 16.3.3"),))  # fmt: skip
-_define("vslide1down.vx", "001111 vm vs2 rs1 110 vd 1010111", "vd, vs2, rs1, vm",
-        Unit.VSLIDE1_DOWN, "V 16.3.4", vslide1down, (_DEST, VReg("vs2", SEW)))  # fmt: skip
+    define_vector(
+        f"vslideup.{_form}", f"001110 vm vs2 {_code} {_funct3} vd 1010111",
+        f"vd, vs2, {_operand}, vm", Unit.VSLIDE_UP, "V 16.3.1", vslideup,
+        (_DEST, VReg("vs2", SEW)), (no_source_overlap("vs2", spec="V 16.3.1"),),
+    )  # fmt: skip
+    define_vector(
+        f"vslidedown.{_form}", f"001111 vm vs2 {_code} {_funct3} vd 1010111",
+        f"vd, vs2, {_operand}, vm", Unit.VSLIDE_DOWN, "V 16.3.2", vslidedown,
+        (_DEST, VReg("vs2", SEW)),
+    )  # fmt: skip
+define_vector(
+    "vslide1up.vx", "001110 vm vs2 rs1 110 vd 1010111", "vd, vs2, rs1, vm",
+    Unit.VSLIDE1_UP, "V 16.3.3", vslide1up, (_DEST, VReg("vs2", SEW)),
+    (no_source_overlap("vs2", spec="V 16.3.3"),),
+)  # fmt: skip
+define_vector(
+    "vslide1down.vx", "001111 vm vs2 rs1 110 vd 1010111", "vd, vs2, rs1, vm",
+    Unit.VSLIDE1_DOWN, "V 16.3.4", vslide1down, (_DEST, VReg("vs2", SEW)),
+)  # fmt: skip
 
 
 # V 16.4  Register gather: 0 for an index past VLMAX
@@ -168,18 +150,24 @@ def vrgather_scalar(ctx: Context) -> None:
     shape.done()
 
 
-_define("vrgather.vv", "001100 vm vs2 vs1 000 vd 1010111", "vd, vs2, vs1, vm",
-        Unit.VGATHER, "V 16.4", vrgather_vv, (_DEST, VReg("vs2", SEW), VReg("vs1", SEW)),
-        (no_source_overlap("vs2", "vs1", spec="V 16.4"),))  # fmt: skip
-_define("vrgatherei16.vv", "001110 vm vs2 vs1 000 vd 1010111", "vd, vs2, vs1, vm",
-        Unit.VGATHER16, "V 16.4", vrgatherei16,
-        (_DEST, VReg("vs2", SEW), VReg("vs1", Eew("eew", 4))),
-        (no_source_overlap("vs2", "vs1", spec="V 16.4"),))  # fmt: skip
+define_vector(
+    "vrgather.vv", "001100 vm vs2 vs1 000 vd 1010111", "vd, vs2, vs1, vm",
+    Unit.VGATHER, "V 16.4", vrgather_vv, (_DEST, VReg("vs2", SEW), VReg("vs1", SEW)),
+    (no_source_overlap("vs2", "vs1", spec="V 16.4"),),
+)  # fmt: skip
+define_vector(
+    "vrgatherei16.vv", "001110 vm vs2 vs1 000 vd 1010111", "vd, vs2, vs1, vm",
+    Unit.VGATHER16, "V 16.4", vrgatherei16,
+    (_DEST, VReg("vs2", SEW), VReg("vs1", Eew("eew", 4))),
+    (no_source_overlap("vs2", "vs1", spec="V 16.4"),),
+)  # fmt: skip
 for _form, _code, _funct3 in (("vx", "rs1", "100"), ("vi", "uimm[4:0]", "011")):
     _operand = _code.partition("[")[0]
-    _define(f"vrgather.{_form}", f"001100 vm vs2 {_code} {_funct3} vd 1010111",
-            f"vd, vs2, {_operand}, vm", Unit.VGATHER_SCALAR, "V 16.4", vrgather_scalar,
-            (_DEST, VReg("vs2", SEW)), (no_source_overlap("vs2", spec="V 16.4"),))  # fmt: skip
+    define_vector(
+        f"vrgather.{_form}", f"001100 vm vs2 {_code} {_funct3} vd 1010111",
+        f"vd, vs2, {_operand}, vm", Unit.VGATHER_SCALAR, "V 16.4", vrgather_scalar,
+        (_DEST, VReg("vs2", SEW)), (no_source_overlap("vs2", spec="V 16.4"),),
+    )  # fmt: skip
 
 
 # V 16.5  Compress
@@ -194,9 +182,11 @@ def vcompress(ctx: Context) -> None:
     result.write("vd", packed)
 
 
-_define("vcompress.vm", "010111 1 vs2 vs1 010 vd 1010111", "vd, vs2, vs1", Unit.VCOMPRESS,
-        "V 16.5", vcompress, (_DEST, VReg("vs2", SEW), VReg("vs1", MASK)),
-        (no_source_overlap("vs2", "vs1", spec="V 16.5"),))  # fmt: skip
+define_vector(
+    "vcompress.vm", "010111 1 vs2 vs1 010 vd 1010111", "vd, vs2, vs1", Unit.VCOMPRESS,
+    "V 16.5", vcompress, (_DEST, VReg("vs2", SEW), VReg("vs1", MASK)),
+    (no_source_overlap("vs2", "vs1", spec="V 16.5"),),
+)  # fmt: skip
 
 
 # V 16.6  Whole-register moves: vmv1r.v vmv2r.v vmv4r.v vmv8r.v
@@ -214,6 +204,8 @@ def _whole_move(nregs: int) -> Callable[[Context], None]:
 
 for _nregs in (1, 2, 4, 8):
     _whole = Eew("whole", _nregs)
-    _define(f"vmv{_nregs}r.v", f"100111 1 vs2 {_nregs - 1:05b} 011 vd 1010111", "vd, vs2",
-            Unit.VMOVE_WHOLE, "V 16.6", _whole_move(_nregs),
-            (VReg("vd", _whole, dest=True, source=False), VReg("vs2", _whole)))  # fmt: skip
+    define_vector(
+        f"vmv{_nregs}r.v", f"100111 1 vs2 {_nregs - 1:05b} 011 vd 1010111", "vd, vs2",
+        Unit.VMOVE_WHOLE, "V 16.6", _whole_move(_nregs),
+        (VReg("vd", _whole, dest=True, source=False), VReg("vs2", _whole)),
+    )  # fmt: skip

@@ -6,10 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from rvsim import ir
-from rvsim.insn.encoding import Encoding
-from rvsim.insn.registry import Context, Insn, define
+from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
-from rvsim.insn.v_forms import shape_of
+from rvsim.insn.v_forms import define_vector, shape_of
 from rvsim.insn.v_mask import require_vstart_0
 from rvsim.vec.groups import SCALAR, SEW, WIDE_SCALAR, VReg
 
@@ -47,23 +46,14 @@ def reduction(operation: str, sign: str = "") -> Callable[[Context], None]:
 def _row(name: str, funct6: int, operation: str, unit: Unit, sign: str = "") -> None:
     funct3 = "000" if sign else "010"
     scalar = WIDE_SCALAR if sign else SCALAR
-    define(
-        Insn(
-            name=f"{name}.vs",
-            encoding=Encoding.parse(f"{funct6:06b} vm vs2 vs1 {funct3} vd 1010111"),
-            syntax="vd, vs2, vs1, vm",
-            extensions=("v",),
-            unit=unit,
-            spec="V 14.2" if sign else "V 14.1",
-            semantics=reduction(operation, sign),
-            statics=("vm",),
-            vregs=(
-                VReg("vd", scalar, dest=True, source=False),
-                VReg("vs2", SEW),
-                VReg("vs1", scalar),
-            ),
-            vector=True,
-        )
+    define_vector(
+        f"{name}.vs",
+        f"{funct6:06b} vm vs2 vs1 {funct3} vd 1010111",
+        "vd, vs2, vs1, vm",
+        unit,
+        "V 14.2" if sign else "V 14.1",
+        reduction(operation, sign),
+        (VReg("vd", scalar, dest=True, source=False), VReg("vs2", SEW), VReg("vs1", scalar)),
     )
 
 
