@@ -19,6 +19,7 @@ from rvsim.insn.registry import Insn
 from rvsim.interp import Interpreter, Mode
 from rvsim.ir.numpy_runtime import GuestTrap
 from rvsim.mem import PAGE, GuestFault, Memory, R, W
+from rvsim.profiles import expand
 from rvsim.state import State
 from rvsim.vec.vtype import VType, vtype_text
 from tests.oracle.element import OracleState, OracleTrap, execute
@@ -28,9 +29,11 @@ VILL = 1 << 63
 ILLEGAL = 2
 LOAD_PAGE_FAULT, STORE_PAGE_FAULT = 13, 15
 
-EXTENSIONS = frozenset(e for i in isa().insns for e in (*i.extensions, *i.requires)) | {
-    e for csr in CSRS.values() for e in csr.extensions
-}
+EXTENSIONS = (
+    frozenset(e for i in isa().insns for e in (*i.extensions, *i.requires))
+    | {e for csr in CSRS.values() for e in csr.extensions}
+    | expand("*")
+)
 """All that anything is in, so that no case fails for its profile."""
 
 MEMORY_SIZE = 1 << 20
@@ -60,7 +63,7 @@ CONTENT = {page: random.Random(page).randbytes(PAGE) for page in PAGES}
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One instruction and the state it meets; `x` and `v` are all registers."""
+    """One instruction and the state it meets; `x`, `f` and `v` are all registers."""
 
     insn: Insn
     fields: dict[str, int]
@@ -71,6 +74,9 @@ class Case:
     vstart: int = 0
     vxrm: int = 0
     vxsat: int = 0
+    f: tuple[int, ...] = (0,) * 32
+    frm: int = 0
+    fflags: int = 0
     pc: int = 0x10000
     instret: int = 0
     vlen: int = 256
@@ -98,7 +104,7 @@ class Case:
         return (
             f"{self.insn.name} {fields}\n  VLEN {self.vlen}  vtype {vtype_text(self.vtype)}"
             f"  vl {self.vl}  vstart {self.vstart}  vxrm {self.vxrm}  vxsat {self.vxsat}"
-            f"  {choices}"
+            f"  frm {self.frm}  {choices}"
         )
 
 
@@ -108,12 +114,13 @@ class Outcome:
 
     trap: tuple[int, int] | None
     x: tuple[int, ...]
+    f: tuple[int, ...]
     v: bytes
     csrs: Mapping[str, int]
     memory: bytes = field(repr=False)
 
 
-VECTOR_CSRS = ("vl", "vtype", "vstart", "vxrm", "vxsat")
+VECTOR_CSRS = ("vl", "vtype", "vstart", "vxrm", "vxsat", "frm", "fflags")
 
 
 # -- rvsim
@@ -138,6 +145,8 @@ def prepare(case: Case, state: State, memory: Memory) -> None:
     state.buffer[:] = 0
     for i, value in enumerate(case.x):
         state.x[i] = value
+    for i, value in enumerate(case.f):
+        state.f[i] = value
     if case.v:
         state.vfile[:] = memoryview(case.v)
     for name in (*VECTOR_CSRS, "instret"):
@@ -154,6 +163,7 @@ def observe(state: State, memory: Memory, trap: tuple[int, int] | None) -> Outco
     return Outcome(
         trap,
         tuple(state.x),
+        tuple(state.f),
         state.vfile.tobytes(),
         {name: state[name] for name in VECTOR_CSRS},
         b"".join(memory.read(page, PAGE) for page in PAGES),
@@ -230,7 +240,9 @@ def oracle_fields(insn: Insn, fields: Mapping[str, int]) -> dict[str, int]:
 def run_oracle(case: Case) -> Outcome:
     """Run on the element oracle, which knows agnostic elements as undisturbed or ones."""
     memory = OracleMemory()
-    state = OracleState(case.vlen, memory, x=list(case.x), v=bytearray(case.v), pc=case.pc)
+    state = OracleState(
+        case.vlen, memory, x=list(case.x), f=list(case.f), v=bytearray(case.v), pc=case.pc
+    )
     for name in VECTOR_CSRS:
         setattr(state, name, getattr(case, name))
     state.agnostic = "ones" if case.agnostic == "ones" else "undisturbed"
@@ -244,6 +256,7 @@ def run_oracle(case: Case) -> Outcome:
     return Outcome(
         trap,
         tuple(state.x),
+        tuple(state.f),
         bytes(state.v),
         {name: getattr(state, name) for name in VECTOR_CSRS},
         b"".join(memory.content.values()),
@@ -261,9 +274,10 @@ def differences(case: Case, expected: Outcome, got: Outcome) -> list[str]:
 def _differences(case: Case, expected: Outcome, got: Outcome) -> Iterator[str]:
     if expected.trap != got.trap:
         yield f"trap (cause, tval): expected {expected.trap}, got {got.trap}"
-    for i, (want, have) in enumerate(zip(expected.x, got.x, strict=True)):
-        if want != have:
-            yield f"x{i}: expected {want:#x}, got {have:#x}"
+    for letter, wanted, found in (("x", expected.x, got.x), ("f", expected.f, got.f)):
+        for i, (want, have) in enumerate(zip(wanted, found, strict=True)):
+            if want != have:
+                yield f"{letter}{i}: expected {want:#x}, got {have:#x}"
     for name in VECTOR_CSRS:
         if expected.csrs[name] != got.csrs[name]:
             yield f"{name}: expected {expected.csrs[name]:#x}, got {got.csrs[name]:#x}"

@@ -36,6 +36,8 @@ from tests.harness import (
     WRITABLE,
     Case,
 )
+from tests.oracle.float_exact import FORMATS
+from tests.oracle.float_operands import corners
 
 VECTOR = tuple(
     i for i in isa().insns if i.unit.is_vector and i.unit != Unit.VSET and i.unsupported is None
@@ -184,6 +186,42 @@ def register_file(gen: np.random.Generator, vlen: int, vtype: VType | None) -> n
         case 2:
             rows[0] &= gen.integers(0, 256, vlenb, np.uint8) & gen.integers(0, 256, vlenb, np.uint8)
     return data
+
+
+def is_float(insn: Insn) -> bool:
+    return insn.name.startswith(("vf", "vmf"))
+
+
+_PATTERNS = {
+    16: ("f16", "bf16"),
+    32: ("f32",),
+    64: ("f64",),
+}
+
+
+@cache
+def float_patterns(name: str) -> np.ndarray:
+    return np.array(corners(name), f"u{FORMATS[name].width // 8}")
+
+
+def fill_with_floats(gen: np.random.Generator, data: np.ndarray, vlen: int, vtype: VType) -> None:
+    """Make corner values of some format of the lanes of most registers."""
+    rows = data.reshape(32, vlen // 8)
+    widths = [w for w in (vtype.sew, vtype.sew, 2 * vtype.sew, vtype.sew // 2) if w in _PATTERNS]
+    for register in np.flatnonzero(gen.random(32) < 0.8) if widths else ():
+        names = _PATTERNS[widths[int(gen.integers(len(widths)))]]
+        patterns = float_patterns(names[int(gen.integers(len(names)))])
+        lanes = rows[register].view(patterns.dtype)
+        lanes[:] = gen.choice(patterns, len(lanes))
+
+
+def f_register(rng: random.Random) -> int:
+    """A boxed value of some format, or one that is not boxed, or anything."""
+    name = rng.choice(("f16", "bf16", "f32", "f32", "f64", "f64"))
+    pattern, width = rng.choice(corners(name)), FORMATS[name].width
+    if rng.random() < 0.1:
+        return rng.choice((pattern, rng.getrandbits(64)))
+    return M64 >> width << width | pattern
 
 
 def scalar(rng: random.Random, vlmax: int) -> int:
@@ -335,6 +373,9 @@ def build_case(
         vstart,
         rng.randrange(4),
         int(rng.random() < 0.2),
+        f=tuple(f_register(rng) for _ in range(32)) if is_float(insn) else (0,) * 32,
+        frm=rng.randrange(5) if rng.random() < 0.95 else rng.randrange(5, 8),
+        fflags=rng.getrandbits(5) if rng.random() < 0.3 else 0,
         instret=rng.getrandbits(40),
         vlen=vlen,
         agnostic=agnostic[drawn["agnostic"] % len(agnostic)],
@@ -353,6 +394,8 @@ def expand(
     """All x registers and the register file's bytes, made to suit the instruction."""
     gen = np.random.default_rng(rng.getrandbits(64))
     data = register_file(gen, vlen, vtype)
+    if is_float(insn) and vtype is not None:
+        fill_with_floats(gen, data, vlen, vtype)
     vlmax = vtype.vlmax(vlen) if vtype else vlen // 8
     x = [0, *(scalar(rng, vlmax) for _ in range(31))]
     access = Access.of(insn.name)

@@ -1,8 +1,8 @@
 """Which vector encodings the specification reserves, decided register by register.
 
-Written from V 5.2 (groups, overlaps), V 5.3 (masks), V 7 (memory), V 11 to V 16 (single classes)
-and the IME profile; imports nothing from rvsim.  A register operand is the set of registers it
-touches; overlaps are intersections of sets.
+Written from V 5.2 (groups, overlaps), V 5.3 (masks), V 7 (memory), V 11 to V 16 (single classes),
+Zvbc, Zvfh, Zvfbfmin, Zvfbfwma and the IME profile, all of them being there; imports nothing from
+rvsim.  A register operand is the set of registers it touches; overlaps are intersections of sets.
 """
 
 import re
@@ -16,11 +16,10 @@ from tests.oracle.vector_shape import lmul_of, sew_of
 ELEN = 64
 
 # Names without their forms, by how wide their operands are.
-WIDENING = re.compile(r"vw(add|sub|mul|macc|sll)")
-NARROWING = re.compile(r"vn(sr|clip)")
-MULTIPLY_ADD = re.compile(r"v(w?macc|nmsac|madd|nmsub)")
-COMPARISON = re.compile(r"vms(eq|ne|lt|le|gt)|vm[as][bd]c")
-REDUCTION = re.compile(r"v(w?)red\w+\.vs")
+WIDENING = re.compile(r"vw(add|sub|mul|macc|sll)|vfw")
+MULTIPLY_ADD = re.compile(r"v(w?macc|nmsac|madd|nmsub)|vfw?n?m(acc|sac|add|sub)")
+COMPARISON = re.compile(r"vms(eq|ne|lt|le|gt)|vmf|vm[as][bd]c")
+REDUCTION = re.compile(r"vf?(w?)red\w+\.vs")
 MEMORY = re.compile(r"v([ls])(s|ux|ox)?(?:seg(\d))?e(i?)(\d+)(?:ff)?\.v")
 WHOLE_MEMORY = re.compile(r"v([ls])(\d)r(?:e\d+)?\.v")
 WHOLE_MOVE = re.compile(r"vmv(\d)r\.v")
@@ -104,7 +103,7 @@ def arithmetic_operands(
     name: str, fields: Mapping[str, int], sew: int, lmul: Fraction
 ) -> Iterator[Operand]:
     """V 11, V 12, V 16.3, V 16.4: vd, vs2 and perhaps vs1, as name and form say."""
-    base, form = name.split(".")
+    base, form = name.split(".")[0], name.split(".")[-1]
     accumulates = bool(MULTIPLY_ADD.match(base))
     if COMPARISON.match(base):
         yield mask(fields["vd"], **RESULT)
@@ -118,7 +117,7 @@ def arithmetic_operands(
     if "vs1" in fields:
         index16 = base == "vrgatherei16"
         yield group(fields["vs1"], 16 if index16 else sew, lmul * 16 / sew if index16 else lmul)
-    if form in ("vvm", "vxm", "vim"):
+    if form in ("vvm", "vxm", "vim", "vfm"):
         yield mask(0)
 
 
@@ -159,11 +158,11 @@ def operands(name: str, fields: Mapping[str, int], sew: int, lmul: Fraction) -> 
         yield group(fields["vd"], sew, lmul, **RESULT)
         yield group(fields["vs2"], sew, lmul)
         yield mask(fields["vs1"])
-    elif name == "vmv.x.s":
+    elif name in ("vmv.x.s", "vfmv.f.s"):
         yield scalar(fields["vs2"], sew)
-    elif name == "vmv.s.x":
+    elif name in ("vmv.s.x", "vfmv.s.f"):
         yield scalar(fields["vd"], sew, **RESULT)
-    elif name.startswith("vmv.v."):
+    elif name.startswith(("vmv.v.", "vfmv.v.")):
         yield group(fields["vd"], sew, lmul, **RESULT)
         yield from (group(fields[f], sew, lmul) for f in ("vs1",) if f in fields)
     else:
@@ -171,15 +170,37 @@ def operands(name: str, fields: Mapping[str, int], sew: int, lmul: Fraction) -> 
 
 
 NO_OVERLAP = re.compile(
-    r"vslideup\.|vslide1up\.|vrgather|vcompress|viota|vms[bio]f\.m|smt\.|vl[uo]xseg"
+    r"vslideup\.|vf?slide1up\.|vrgather|vcompress|viota|vms[bio]f\.m|smt\.|vl[uo]xseg"
 )
 """V 16.3.1, 16.3.3, 16.4, 16.5, 15.8, 15.4 to 15.6, IME, 7.8: vd and the sources are disjoint."""
 
-NOT_V0 = re.compile(r"v(adc|sbc|merge)\.")
+NOT_V0 = re.compile(r"v(adc|sbc|f?merge)\.")
 """V 11.4, V 11.15: instructions that take v0 as an operand and may not write it."""
 
 MASKED_NOT_V0 = re.compile(r"vms[bio]f\.m")
 """V 15.4 to 15.6: though a mask is written, not the one that is in use."""
+
+
+def float_widths(name: str, sew: int) -> set[int]:
+    """V 10.1, V 13: the widths of the operands that hold floating-point numbers."""
+    base, *kinds = name.split(".")
+    if not base.startswith(("vf", "vmf")) or base == "vfirst":
+        return set()
+    narrows = re.match(r"vfn\w*cvt", base)
+    source, dest = 2 * sew if narrows else sew, 2 * sew if base.startswith("vfw") else sew
+    if "cvt" not in base:
+        return {source, dest}
+    to, origin = kinds[-3], kinds[-2]  # vfcvt.x.f.v, vfncvt.rtz.xu.f.w
+    return ({source} if origin == "f" else set()) | ({dest} if to == "f" else set())
+
+
+def check_floats(name: str, sew: int) -> None:
+    """Floating-point elements have 16, 32 or 64 bits; bf16 ones are for SEW 16."""
+    for width in float_widths(name, sew):
+        if width not in (16, 32, 64):
+            raise Reserved(f"{width}-bit floating point")
+    if "bf16" in name and sew != 16:
+        raise Reserved("bf16 has 16 bits")
 
 
 def check_overlap(name: str, dest: Operand, source: Operand) -> None:
@@ -211,6 +232,7 @@ def check(name: str, fields: Mapping[str, int], vtype: int, vlen: int) -> None:
         raise Reserved("IME: VLEN 256, e8, m1")
     if CARRYLESS.match(name) and sew != 64:
         raise Reserved("Zvbc: SEW 64")
+    check_floats(name, sew)
     found = list(operands(name, fields, sew, lmul))
     masked = fields.get("vm", 1) == 0
     sources = [o for o in found if o.source] + ([mask(0)] if masked else [])
