@@ -28,6 +28,9 @@ F_NAMES: Final = names(
 )
 """ABI names of the floating-point registers, by number."""
 
+_FIELD_OF: Final = {"target": "imm", "exact_rm": "rm"}
+"""Fields whose operand has a name of its own in templates."""
+
 _MODES: Final = names("rne rtz rdn rup rmm 5 6 dyn")
 _LUI_BITS: Final = 20
 
@@ -68,7 +71,8 @@ def unwritten_fields(insn: Insn) -> frozenset[str]:
     >>> sorted(unwritten_fields(isa().by_name["fence"]))
     ['fm', 'rd', 'rs1']
     """
-    shown = {"imm" if n == "target" else insn.source(n) for n in re.findall(_NAME, insn.syntax)}
+    operands = (_FIELD_OF.get(name, name) for name in re.findall(_NAME, insn.syntax))
+    shown = {insn.source(name) for name in operands}
     return frozenset(f.name for f in insn.encoding.fields) - shown - {"aq", "rl"}
 
 
@@ -76,6 +80,7 @@ def _text(d: Decoded, pc: int | None) -> str:
     if d.insn is None:
         return f"unknown {_word(d)}"
     template = re.sub(", vm$", "" if d.fields.get("vm", 1) else ", v0.t", d.insn.syntax)
+    template = re.sub(", exact_rm$", ", rm" if d.fields.get("rm") else "", template)
     operands = re.sub(_NAME, lambda m: _operand(d, m[0], pc), template)
     return f"{d.insn.mnemonic(d.fields)} {operands}".rstrip()
 

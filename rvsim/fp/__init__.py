@@ -11,7 +11,7 @@ returns the result and its `Flags`.  Each engine's exact path is this code.
 (bits[32], bits[1])
 """
 
-from rvsim.fp.arithmetic import Result, add, fma, mul, sub
+from rvsim.fp.arithmetic import add, fma, mul, sub
 from rvsim.fp.compare import (
     classify,
     eq,
@@ -31,6 +31,7 @@ from rvsim.fp.divide import div, sqrt
 from rvsim.fp.estimate import reciprocal, reciprocal_root
 from rvsim.fp.flags import Flags
 from rvsim.fp.formats import BF16, F16, F32, F64, Format
+from rvsim.fp.operation import Result
 from rvsim.fp.round import ODD, RDN, RMM, RNE, RTZ, RUP, Mode
 
 __all__ = [

@@ -12,15 +12,16 @@ from rvsim import ir
 from rvsim.fp.flags import Flags
 from rvsim.fp.formats import Format
 from rvsim.fp.operand import magnitude, result, widened
+from rvsim.fp.operation import Result, operation
 from rvsim.fp.round import Mode, Rounded, round_pack, sign_of_zero
 from rvsim.fp.unpack import any_signaling, exponent, is_nan, is_special, normalized, significand
 from rvsim.fp.wide import One, Two, shift_right_jam
 from rvsim.ir import Value
 
-Result = tuple[Value, Flags]
 Limbs = TypeVar("Limbs", One, Two)
 
 
+@operation
 def add(fmt: Format, a: Value, b: Value, rm: Mode) -> Result:
     """a + b."""
     mag_a, mag_b = magnitude(fmt, a), magnitude(fmt, b)
@@ -76,6 +77,7 @@ def _sum(
     )
 
 
+@operation
 def mul(fmt: Format, a: Value, b: Value, rm: Mode) -> Result:
     """a * b."""
     mag_a, mag_b = magnitude(fmt, a), magnitude(fmt, b)
@@ -118,6 +120,7 @@ def _product_two(fmt: Format, mag_a: Value, mag_b: Value, top: int) -> tuple[Val
     return exp, Two(ir.mulh_u(sig_a, sig_b), sig_a * sig_b)
 
 
+@operation
 def fma(fmt: Format, a: Value, b: Value, c: Value, rm: Mode) -> Result:
     """a * b + c, rounded once.  Callers flip signs of `a` and `c` for the other three forms."""
     mag_a, mag_b, mag_c = (magnitude(fmt, v) for v in (a, b, c))

@@ -6,9 +6,9 @@ These work on patterns in lanes of the format's own width.
 from __future__ import annotations
 
 from rvsim import ir
-from rvsim.fp.arithmetic import Result
 from rvsim.fp.flags import Flags
 from rvsim.fp.formats import Format
+from rvsim.fp.operation import Result
 from rvsim.fp.unpack import any_signaling, is_nan
 from rvsim.ir import Value
 

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from rvsim import ir
-from rvsim.fp.arithmetic import Result
 from rvsim.fp.flags import Flags
 from rvsim.fp.formats import Format
 from rvsim.fp.operand import is_negative, magnitude, result, sign
+from rvsim.fp.operation import Result, operation
 from rvsim.fp.round import RTZ, Mode, Rounder, round_pack
 from rvsim.fp.unpack import any_signaling, exponent, is_nan, is_special, normalized, significand
 from rvsim.ir import Value
 
 
+@operation
 def convert(source: Format, target: Format, a: Value, rm: Mode) -> Result:
     """The number `a` of one format in another."""
     width = max(source.work, target.work)
@@ -56,6 +57,7 @@ def _widened(source: Format, target: Format, mag: Value) -> Value:
     return ir.where(mag == 0, 0, wide)
 
 
+@operation
 def to_int(fmt: Format, a: Value, width: int, rm: Mode, *, signed: bool) -> Result:
     """`a` as an integer of `width` bits; what does not fit, infinities and NaN saturate (F 11.7).
 
@@ -111,6 +113,7 @@ def _rounded_integer(fmt: Format, a: Value, rm: Mode, bits: int) -> tuple[Value,
     return integer << ir.min_u(left, width - 1), inexact, huge
 
 
+@operation
 def from_int(fmt: Format, a: Value, rm: Mode, *, signed: bool) -> Result:
     """The integer `a` as a number of the format."""
     bits = a.type.width

@@ -5,10 +5,10 @@ from __future__ import annotations
 from typing import Final
 
 from rvsim import ir
-from rvsim.fp.arithmetic import Result
 from rvsim.fp.flags import Flags
 from rvsim.fp.formats import Format
 from rvsim.fp.operand import is_negative, magnitude, result, widened
+from rvsim.fp.operation import Result, operation
 from rvsim.fp.round import Mode, round_pack
 from rvsim.fp.unpack import any_signaling, exponent, is_nan, is_special, normalized, significand
 from rvsim.ir import Value
@@ -20,6 +20,7 @@ _MORE: Final = 24
 """Bits that `_extend_root` adds to a root of 32 bits: 53, and two or more to round by."""
 
 
+@operation
 def div(fmt: Format, a: Value, b: Value, rm: Mode) -> Result:
     """a / b."""
     mag_a, mag_b = magnitude(fmt, a), magnitude(fmt, b)
@@ -77,6 +78,7 @@ def _long_quotient(fmt: Format, mag_a: Value, mag_b: Value) -> tuple[Value, Valu
     return exp, (quotient << up) | ir.min_u(rest, 1)
 
 
+@operation
 def sqrt(fmt: Format, a: Value, rm: Mode) -> Result:
     """The square root of a; of -0 it is -0."""
     mag = magnitude(fmt, a)

@@ -10,10 +10,10 @@ from math import isqrt
 from typing import Final
 
 from rvsim import ir
-from rvsim.fp.arithmetic import Result
 from rvsim.fp.flags import Flags
 from rvsim.fp.formats import Format
 from rvsim.fp.operand import is_negative, magnitude, result, sign
+from rvsim.fp.operation import Result
 from rvsim.fp.round import Mode, Rounder
 from rvsim.fp.unpack import any_signaling, is_nan, is_special, normalized
 from rvsim.ir import Value

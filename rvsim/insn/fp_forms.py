@@ -56,11 +56,16 @@ def require_legal_frm() -> None:
         ir.trap(ILLEGAL_INSTRUCTION, "frm holds a reserved rounding mode (F 2.2)")
 
 
-def accrue(flags: Flags) -> None:
-    """Set what was raised in fflags (F 2)."""
-    word = flags.accrued()
-    if word.const != 0:
-        ir.write("fflags", ir.read("fflags") | word)
+def accrue(*raised: Flags | Value) -> None:
+    """Set all that an instruction raised in fflags (F 2).
+
+    Once for each instruction: a second write would take fflags as it was before the first.
+    """
+    word = ir.read("fflags")
+    for flags in raised:
+        word = word | (flags.accrued() if isinstance(flags, Flags) else flags)
+    if word.prim != "read":
+        ir.write("fflags", word)
 
 
 def fp_semantics(

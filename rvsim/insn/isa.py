@@ -17,6 +17,8 @@ DEFINITION_FILES: Final = (
     "zb",
     "zicond",
     "caches",
+    "rv_f",
+    "zfa",
     "rv_c",
     "v_config",
     "v_memory",
@@ -27,6 +29,9 @@ DEFINITION_FILES: Final = (
     "v_permute",
     "zvbb",
     "zvbc",
+    "v_float",
+    "v_float_convert",
+    "v_float_reduce",
     "ime",
 )
 """Modules of `rvsim.insn` that define instructions, in the order of the manifest."""

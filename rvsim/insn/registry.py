@@ -55,7 +55,8 @@ class Context:
 class Insn:
     """One instruction: name, encoding, assembly operands, class, and its body.
 
-    * `syntax`: operands as assembly writes them, ``rd, imm(rs1)``; `vm` is an optional ``, v0.t``.
+    * `syntax`: operands as assembly writes them, ``rd, imm(rs1)``; `vm` is an optional ``, v0.t``,
+      `exact_rm` a mode that is written only if it is not rne, since the result is exact.
     * `extensions`: any one of them in a profile makes it legal, if those it `requires` are there.
     * `semantics`: runs the body under a trace.
     * `statics`: fields whose value a trace is specialised on; `zeros`: fields of which only

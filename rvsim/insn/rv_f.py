@@ -147,8 +147,9 @@ def _define_integer_conversions() -> None:
                 _to_int(width, signed), fmt=fmt, result=None, unit=Unit.FCVT_TO_X, ext=ext,
                 spec="F 7",
             )  # fmt: skip
+            exact = letter == "d" and width == 32
             fp_insn(
-                f"fcvt.{letter}.{name} fd, rs1, rm", f"11010 {code} {selector} rs1 rm fd {OP_FP}",
+                f"fcvt.{letter}.{name} fd, rs1, {'exact_rm' if exact else 'rm'}", f"11010 {code} {selector} rs1 rm fd {OP_FP}",
                 _from_int(width, signed), fmt=fmt, result=fmt, unit=Unit.FCVT_FROM_X, ext=ext,
                 spec="F 7",
             )  # fmt: skip
@@ -172,7 +173,8 @@ def _between(
     def body(fs1: Value, rm: Mode) -> Result:
         return fp.convert(source, target, fs1, rm)
 
-    fp_insn(f"{text} fd, fs1, rm", f"01000 {code} {selector} fs1 rm fd {OP_FP}", body, fmt=source,
+    rm = "exact_rm" if target.width > source.width else "rm"
+    fp_insn(f"{text} fd, fs1, {rm}", f"01000 {code} {selector} fs1 rm fd {OP_FP}", body, fmt=source,
             result=target, unit=Unit.FCVT, ext=ext, spec="D 5", requires=requires)  # fmt: skip
 
 

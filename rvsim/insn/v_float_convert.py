@@ -144,8 +144,7 @@ def vfwmaccbf16(ctx: Context) -> None:
     factors = (first_operand(ctx, shape.n, BF16), ir.read_v("vs2", shape.n, 16))
     (a, raised_a), (b, raised_b) = (fp.convert(BF16, F32, v, fp.RNE) for v in factors)
     result, raised = fp.fma(F32, a, b, ir.read_v("vd", shape.n, 32), dynamic_mode())
-    for flags in (raised_a, raised_b, raised):
-        accrue(flags.masked(shape.active()))
+    accrue(*(flags.masked(shape.active()) for flags in (raised_a, raised_b, raised)))
     shape.write("vd", result)
     shape.done()
 

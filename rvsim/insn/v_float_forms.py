@@ -72,8 +72,8 @@ def semantics(body: Body, eews: FloatWidths) -> Callable[[Context], None]:
         operands = _Operands(ctx, shape, eews, format_of(ctx, widest))
         outcome = body(*(operands.argument(name) for name in parameters))
         result, flags = outcome if isinstance(outcome, tuple) else (outcome, None)
-        for raised in (*operands.flags, *((flags,) if flags else ())):
-            accrue(raised.masked(shape.active()))
+        raised = [*operands.flags, *((flags,) if flags else ())]
+        accrue(*(f.masked(shape.active()) for f in raised))
         if eews.vd.kind == "mask":
             shape.write_mask("vd", result)
         else:

@@ -48,15 +48,14 @@ def _sum(kind: Kind, scalar: Eew) -> Callable[[Context], None]:
         require_vstart_0(ctx)
         fmt, start, elements, active, raised = _operands(ctx, scalar)
         order = ctx.config.reduction_order
-        if raised is not None:
-            accrue(raised.masked(active))
+        widened = () if raised is None else (raised.masked(active),)
         if kind == "unordered" and order == "tree":
             total, flags = _tree(fmt, start, elements, active)
         else:
             if kind == "unordered" and order == "random":
                 elements, active = _permuted(ctx.config.reduction_seed, elements, active)
             total, flags = _sequence(fmt, start, elements, active)
-        ir.write("fflags", ir.read("fflags") | flags)
+        accrue(*widened, flags)
         shape_of(ctx).write_scalar("vd", total)
 
     return run
@@ -116,10 +115,7 @@ def _extreme(pick: _Pick) -> Callable[[Context], None]:
         extreme, flags = pick(fmt, start, ir.extract(part, 0))
         raised.append(flags.accrued())
         none = ir.count(active) == 0
-        word = ir.const(0, 64)
-        for accrued in raised:
-            word = word | accrued
-        ir.write("fflags", ir.read("fflags") | ir.where(none, 0, word))
+        accrue(*(ir.where(none, 0, word) for word in raised))
         shape_of(ctx).write_scalar("vd", ir.where(none, start, extreme))
 
     return run

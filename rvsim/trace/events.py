@@ -19,7 +19,7 @@ from rvsim.decode import Decoded
 from rvsim.insn.csrs import CSRS
 from rvsim.interp import Trap, namespace
 from rvsim.machine import Machine
-from rvsim.state import SLOT
+from rvsim.state import F_BASE, SLOT
 
 Array = npt.NDArray[Any]
 
@@ -31,11 +31,12 @@ class Kind(IntEnum):
     READ = 1  # number: lane, size: bytes, addr, value
     WRITE = 2  # number: lane, size: bytes, addr, value
     X = 3  # number: register, value
-    V = 4  # number: register, size: bytes written, addr: the first of them in the register
-    CSR = 5  # number: number, value
-    VTYPE = 6  # number: number of vl or vtype, value
-    RETIRE = 7  # addr: pc of the next instruction, value: instret
-    TRAP = 8  # number: cause, addr: pc, value: tval
+    F = 4  # number: register, value
+    V = 5  # number: register, size: bytes written, addr: the first of them in the register
+    CSR = 6  # number: number, value
+    VTYPE = 7  # number: number of vl or vtype, value
+    RETIRE = 8  # addr: pc of the next instruction, value: instret
+    TRAP = 9  # number: cause, addr: pc, value: tval
 
 
 class Event(NamedTuple):
@@ -91,6 +92,7 @@ class Recorder:
         return {
             **self.memory_names(original),
             "log_x": self._log_x,
+            "log_f": self._log_f,
             "log_v": self._log_v,
             "log_csr": self._log_csr,
         }
@@ -135,6 +137,9 @@ class Recorder:
 
     def _log_x(self, register: int) -> None:
         self._registers.append(Event(Kind.X, register, 8, 0, self._words[register]))
+
+    def _log_f(self, register: int) -> None:
+        self._registers.append(Event(Kind.F, register, 8, 0, self._words[F_BASE + register]))
 
     def _log_v(self, register: int, byte_offset: int, nbytes: int) -> None:
         vlenb = self._vlenb

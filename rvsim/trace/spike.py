@@ -29,7 +29,7 @@ from rvsim.vec.vtype import VILL, VType, lmul_text
 _VSTART: Final = 0x008
 _VL, _VTYPE = 0xC20, 0xC21
 # Spike sorts what was written by number, and registers of one number by these.
-_X_ORDER, _V_ORDER, _CSR_ORDER = 0, 2, 4
+_X_ORDER, _F_ORDER, _V_ORDER, _CSR_ORDER = 0, 1, 2, 4
 
 
 class SpikeLog:
@@ -83,6 +83,7 @@ class SpikeLog:
     def _parts(self, d: Decoded, insn: Insn, events: Sequence[Event]) -> Iterator[str]:
         yield f"core   0: 0 {_hex(d.pc, 8)} ({_hex(d.word, d.length)})"
         written = {(e.number, _X_ORDER): e for e in events if e.kind == Kind.X}
+        written |= {(e.number, _F_ORDER): e for e in events if e.kind == Kind.F}
         written |= {(e.number, _CSR_ORDER): e for e in events if e.kind == Kind.CSR}
         body = self._body_registers(d, insn)
         written |= {
@@ -107,6 +108,8 @@ class SpikeLog:
         match e.kind:
             case Kind.X:
                 return f" x{e.number:<2} {_hex(e.value, 8)}"
+            case Kind.F:
+                return f" f{e.number:<2} {_hex(e.value, 8)}"
             case Kind.V:
                 contents = self._machine.state.v[e.number].tobytes()
                 return f" v{e.number:<2} 0x{contents[::-1].hex()}"

@@ -31,7 +31,7 @@ MAY_IMPORT = {
     "ir": "state mem",
     "fp": "ir",
     "vec": "errors config ir",
-    "insn": "config ir vec",
+    "insn": "config ir fp vec",
     "decode": "config mem vec insn",
     "disasm": "vec insn decode",
     # the guest's process
