@@ -177,16 +177,23 @@ uint64_t rt_time(void) {
 
 // Inputs and checks ---------------------------------------------------------------------------
 
+static uint64_t xorshift(uint64_t state) {
+    state ^= state << 13;
+    state ^= state >> 7;
+    state ^= state << 17;
+    return state;
+}
+
 void rt_fill(void *dst, size_t n, uint64_t seed) {
     uint8_t *to = dst;
     uint64_t state = seed ^ UINT64_C(0x9e3779b97f4a7c15); // xorshift must not start at 0
+    for (; n >= sizeof state; n -= sizeof state, to += sizeof state) {
+        state = xorshift(state);
+        __builtin_memcpy(to, &state, sizeof state);
+    }
+    state = xorshift(state);
     for (size_t i = 0; i < n; i++) {
-        if (i % 8 == 0) {
-            state ^= state << 13;
-            state ^= state >> 7;
-            state ^= state << 17;
-        }
-        to[i] = (uint8_t)(state >> (8 * (i % 8)));
+        to[i] = (uint8_t)(state >> (8 * i));
     }
 }
 
@@ -223,26 +230,39 @@ static void print_mismatch(const char *what, size_t index, uint64_t got, uint64_
     rt_print("\n");
 }
 
-bool rt_same_bytes(const char *what, const void *got, const void *want, size_t n) {
-    const uint8_t *left = got;
-    const uint8_t *right = want;
-    for (size_t i = same_words(got, want, n); i < n; i++) {
-        if (left[i] != right[i]) {
-            print_mismatch(what, i, left[i], right[i]);
+// Little-endian, as everything here.
+static uint64_t element(const void *array, size_t i, size_t size) {
+    uint64_t bits = 0;
+    memcpy(&bits, (const uint8_t *)array + i * size, size);
+    return bits;
+}
+
+static bool same_elements(const char *what, const void *got, const void *want, size_t n,
+                          size_t size) {
+    for (size_t i = same_words(got, want, n * size) / size; i < n; i++) {
+        const uint64_t is = element(got, i, size), expected = element(want, i, size);
+        if (is != expected) {
+            print_mismatch(what, i, is, expected);
             return false;
         }
     }
     return true;
 }
 
+bool rt_same_bytes(const char *what, const void *got, const void *want, size_t n) {
+    return same_elements(what, got, want, n, 1);
+}
+
+bool rt_same_u16(const char *what, const void *got, const void *want, size_t n) {
+    return same_elements(what, got, want, n, sizeof(uint16_t));
+}
+
 bool rt_same_i32(const char *what, const int32_t *got, const int32_t *want, size_t n) {
-    for (size_t i = same_words(got, want, n * sizeof *got) / sizeof *got; i < n; i++) {
-        if (got[i] != want[i]) {
-            print_mismatch(what, i, (uint32_t)got[i], (uint32_t)want[i]);
-            return false;
-        }
-    }
-    return true;
+    return same_elements(what, got, want, n, sizeof(int32_t));
+}
+
+bool rt_same_f32(const char *what, const float *got, const float *want, size_t n) {
+    return same_elements(what, got, want, n, sizeof(float));
 }
 
 bool rt_report(bool ok, const char *group, const char *variant) {
