@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 import runpy
+from decimal import ROUND_CEILING, Decimal
+from typing import Any
 
 import pytest
 
@@ -22,8 +24,12 @@ def _qemu() -> None:
     require_qemu()
 
 
+def reference(name: str) -> dict[str, Any]:
+    return runpy.run_path(str(find_kernel(name).folder / "reference.py"))
+
+
 def reference_checksum(name: str) -> int:
-    return runpy.run_path(str(find_kernel(name).folder / "reference.py"))["checksum"]()
+    return reference(name)["checksum"]()
 
 
 @pytest.mark.parametrize("ones", [False, True], ids=["undisturbed", "ones"])
@@ -46,6 +52,19 @@ def test_repeat_count_adds_timings_and_keeps_the_checksum(name: str) -> None:
     assert bench
     assert all(re.fullmatch(r"bench .+: 2 runs, \d+ ticks", line) for line in bench)
     assert [line for line in timed if line not in bench] == plain
+
+
+def test_errors_against_double_precision_are_those_against_the_c_library() -> None:
+    exp_silu = reference("exp_silu_f32")["largest_errors"]()
+    softmax = {"size 100": reference("softmax_f16")["largest_error"]()}
+    for name, errors in (("exp_silu_f32", exp_silu), ("softmax_f16", softmax)):
+        out = run_qemu(build_kernel(name), 256).stdout
+        found = re.findall(r"^PASS (.+): largest error (.+) ulp, bound", out, re.MULTILINE)
+        thousandth = Decimal("0.001")
+        assert dict(found) == {
+            what: str(Decimal(error).quantize(thousandth, ROUND_CEILING))
+            for what, error in errors.items()
+        }
 
 
 @pytest.mark.parametrize("vlen", [128, 512, 1024])
