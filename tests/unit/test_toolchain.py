@@ -86,7 +86,7 @@ def test_unknown_kernel_suggests_a_known_one() -> None:
     with pytest.raises(RvsimError) as caught:
         find_kernel("gemm_tile_s9.elf")
     assert str(caught.value) == "unknown kernel 'gemm_tile_s9.elf': did you mean 'gemm_tile_s8'?"
-    with pytest.raises(RvsimError, match="kernels are .*, gemm_tile_ime, gemm_tile_s8"):
+    with pytest.raises(RvsimError, match=r"kernels are .*, gemm_tile_ime, gemm_tile_s8"):
         find_kernel("xyzzy")
 
 
