@@ -75,8 +75,8 @@ class OpenFile:
         """What `fstat` tells."""
         return _FIFO_STATUS
 
-    def mapped(self, offset: int, length: int) -> bytes:
-        """The bytes that a mapping of the file shows."""
+    def check_mappable(self) -> None:
+        """An error if there can be no mapping that shows what `read` gives."""
         raise CallError(ENODEV)
 
     def sync(self) -> None:
@@ -181,18 +181,9 @@ class HostFile(OpenFile):
     def status(self) -> Status:
         return status_of(os.fstat(self._fd))
 
-    def mapped(self, offset: int, length: int) -> bytes:
+    def check_mappable(self) -> None:
         if not self.readable:
             raise CallError(EACCES)
-        parts = []
-        while length > 0:
-            part = self.read(length, offset)
-            if not part:
-                break
-            parts.append(part)
-            offset += len(part)
-            length -= len(part)
-        return b"".join(parts)
 
     def sync(self) -> None:
         pass  # what the guest wrote is in the host's hands already

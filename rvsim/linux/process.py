@@ -88,7 +88,8 @@ class LinuxProcess:
         self.limits: dict[int, tuple[int, int]] = {}
         self.umask = 0o022
         self.thread_name = os.path.basename(os.fsencode(image.name))[:15]
-        self.file_pages: set[int] = set()
+        self.file_pages = bytearray(memory.size // PAGE)
+        """For each page 1 if it shows a file."""
         self.sp = 0
         self._note = note
         self._strace = strace

@@ -18,6 +18,7 @@ from rvsim.linux.table import Addr, Flags, Int, Size, syscall
 from rvsim.mem import LOWEST_FREE, MAPPED, PAGE, R, W, X
 
 if TYPE_CHECKING:
+    from rvsim.linux.files import OpenFile
     from rvsim.linux.process import LinuxProcess
 
 _PROT_READ, _PROT_WRITE, _PROT_EXEC = 1, 2, 4
@@ -25,7 +26,7 @@ _MAP_SHARED, _MAP_PRIVATE, _MAP_SHARED_VALIDATE = 1, 2, 3
 _MAP_TYPE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_FIXED_NOREPLACE = 0xF, 0x10, 0x20, 0x10_0000
 _MREMAP_MAYMOVE, _MREMAP_FIXED = 1, 2
 _MADV_DONTNEED, _MADV_FREE, _MADV_REMOVE = 4, 8, 9
-_COPY: Final = 16 << 20
+_CHUNK: Final = 4 << 20
 
 
 @syscall(214, "brk")
@@ -74,21 +75,19 @@ def mmap(
         or offset >> 63
     ):
         return Addr(EINVAL)
-    content = None
+    file = None
     if not flags & _MAP_ANONYMOUS:
         file = process.files[fd]
+        file.check_mappable()
         if kind != _MAP_PRIVATE and perm & W:
             return Addr(ENODEV if file.writable else EACCES)  # writes would have to reach the file
-        if length <= process.memory.size:
-            content = file.mapped(offset, length)
     length = Size(_page_up(length))
     if length > process.memory.size:
         return Addr(ENOMEM)
     place = _place(process, addr, length, flags)
     _map(process, place, length, perm)
-    if content is not None:
-        process.memory.write(place, content)
-        _mark_file(process, place, length, _page_up(len(content)))
+    if file is not None:
+        _fill(process, place, length, file, offset)
     return Addr(place)
 
 
@@ -163,11 +162,11 @@ def _move(process: LinuxProcess, old: int, before: int, after: int, target: int)
     memory = process.memory
     _map(process, target, after, _last_permission(process, old + before))
     kept = min(before, after)
-    for start in range(0, kept, _COPY):
-        memory.write(target + start, memory.read(old + start, min(_COPY, kept - start)))
+    for start in range(0, kept, _CHUNK):
+        memory.write(target + start, memory.read(old + start, min(_CHUNK, kept - start)))
     first, stop, moved = old // PAGE, (old + kept) // PAGE, (target - old) // PAGE
     memory.perm[first + moved : stop + moved] = memory.perm[first:stop]
-    process.file_pages |= {page + moved for page in process.file_pages if first <= page < stop}
+    process.file_pages[first + moved : stop + moved] = process.file_pages[first:stop]
     _unmap(process, old, before)
     return target
 
@@ -192,15 +191,15 @@ def madvise(process: LinuxProcess, addr: Addr, length: Size, advice: Int) -> int
 def _zero(process: LinuxProcess, addr: int, length: int) -> None:
     """Zero anonymous pages; those of a file keep the bytes that a new look would give them."""
     memory = process.memory
-    first, stop = addr // PAGE, (addr + length) // PAGE
-    edges = sorted(page for page in process.file_pages if first <= page < stop)
-    start = first
-    for page in (*edges, stop):
-        if start < page:
-            perm = memory.perm[start:page].copy()
-            memory.unmap(start * PAGE, (page - start) * PAGE)
-            memory.perm[start:page] = perm
-        start = page + 1
+    start, stop = addr // PAGE, (addr + length) // PAGE
+    while start < stop:
+        file_page = process.file_pages.find(1, start, stop)
+        end = stop if file_page < 0 else file_page
+        if start < end:
+            perm = memory.perm[start:end].copy()
+            memory.unmap(start * PAGE, (end - start) * PAGE)
+            memory.perm[start:end] = perm
+        start = end + 1
 
 
 @syscall(227, "msync")
@@ -247,11 +246,19 @@ def _unmap(process: LinuxProcess, addr: int, length: int) -> None:
 def _forget(process: LinuxProcess, addr: int, length: int) -> None:
     """Pages that go are no file's any more."""
     first, stop = addr // PAGE, (addr + length) // PAGE
-    process.file_pages = {page for page in process.file_pages if not first <= page < stop}
+    process.file_pages[first:stop] = bytes(stop - first)
 
 
-def _mark_file(process: LinuxProcess, addr: int, length: int, content: int) -> None:
-    """Note a file's pages; nobody may touch those past its end (Linux: SIGBUS)."""
-    process.file_pages.update(range(addr // PAGE, (addr + content) // PAGE))
-    if content < length:
-        process.memory.protect(addr + content, length - content, 0)
+def _fill(process: LinuxProcess, addr: int, length: int, file: OpenFile, offset: int) -> None:
+    """Copy a file's bytes; nobody may touch the pages past its end (Linux: SIGBUS)."""
+    done = 0
+    while done < length:
+        part = file.read(min(_CHUNK, length - done), offset + done)
+        if not part:
+            break
+        process.memory.write(addr + done, part)
+        done += len(part)
+    filled = _page_up(done)
+    process.file_pages[addr // PAGE : (addr + filled) // PAGE] = b"\1" * (filled // PAGE)
+    if filled < length:
+        process.memory.protect(addr + filled, length - filled, 0)
