@@ -19,7 +19,7 @@ from rvsim.insn.registry import Context, Insn
 from rvsim.interp import static_fields
 from rvsim.ir.text import formula
 from rvsim.vec.groups import V0, VReg, resolve, widths
-from rvsim.vec.rules import Rule, Violation
+from rvsim.vec.rules import Rule, Violation, violations
 from rvsim.vec.vtype import VType, lmul_text
 
 _SEWS: Final = (3, 4, 5, 6)
@@ -27,6 +27,8 @@ _LMULS: Final = (0, 1, 2, 3, -1, -2, -3)
 _WIDTH: Final = 100
 _LABEL: Final = 12
 _DEFAULT: Final = VType(3, 0, vta=True, vma=True)
+_APART: Final = {"vd": 8, "vs3": 8, "vs1": 16, "vs2": 24}
+"""Register numbers that are legal at LMUL 1, for an instruction without operands."""
 
 
 def explain_word(d: Decoded, config: Config, vtype: VType | None) -> Iterator[str]:
@@ -64,8 +66,8 @@ def explain_insn(name: str, config: Config, vtype: VType | None) -> Iterator[str
     yield from _definition(insn)
     if not insn.is_in(config) or insn.unsupported:
         yield from _part("legal", _verdict(problems(insn, {}, vtype, config), config))
-    fields = {code.name: 1 for code in insn.encoding.fields}
-    text = _formula(insn, fields, config, vtype or _DEFAULT, names=True)
+    fields = {code.name: _APART.get(code.name, 1) for code in insn.encoding.fields}
+    text = _formula(insn, fields, config, vtype or _fitting(insn, fields, config), names=True)
     if text is not None:
         yield from _part("does", *text)
 
@@ -177,6 +179,14 @@ def _legal_vtypes(insn: Insn, fields: Mapping[str, int], config: Config) -> list
         for v in candidates
         if v.supported(config.elen) and refusal(problems(insn, fields, v, config), config) is None
     ]
+
+
+def _fitting(insn: Insn, fields: Mapping[str, int], config: Config) -> VType:
+    """The plainest vtype that the operands allow, whatever extensions the profile has."""
+    for vtype in (VType(sew, 0, True, True) for sew in _SEWS):
+        if not violations(insn.vregs, insn.rules, fields, vtype, config):
+            return vtype
+    return _DEFAULT
 
 
 def _vtypes_text(legal: list[VType]) -> str:

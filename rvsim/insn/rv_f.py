@@ -147,9 +147,9 @@ def _define_integer_conversions() -> None:
                 _to_int(width, signed), fmt=fmt, result=None, unit=Unit.FCVT_TO_X, ext=ext,
                 spec="F 7",
             )  # fmt: skip
-            exact = letter == "d" and width == 32
+            rm = "exact_rm" if letter == "d" and width == 32 else "rm"
             fp_insn(
-                f"fcvt.{letter}.{name} fd, rs1, {'exact_rm' if exact else 'rm'}", f"11010 {code} {selector} rs1 rm fd {OP_FP}",
+                f"fcvt.{letter}.{name} fd, rs1, {rm}", f"11010 {code} {selector} rs1 rm fd {OP_FP}",
                 _from_int(width, signed), fmt=fmt, result=fmt, unit=Unit.FCVT_FROM_X, ext=ext,
                 spec="F 7",
             )  # fmt: skip

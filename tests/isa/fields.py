@@ -8,7 +8,9 @@ from rvsim.insn.csrs import CSRS
 from rvsim.insn.encoding import FieldCode
 from rvsim.insn.registry import Insn
 
-REGISTERS = frozenset("rd rs1 rs2 rs3 fd fs1 fs2 fs3 vd vs1 vs2 vs3".split())
+REGISTERS = frozenset(
+    {"rd", "rs1", "rs2", "rs3", "fd", "fs1", "fs2", "fs3", "vd", "vs1", "vs2", "vs3"}
+)
 LEGAL_MODES = (0, 1, 2, 3, 4, 7)
 """Values of rm; 5 and 6 are reserved, which decoding refuses (F 2.2)."""
 
