@@ -31,7 +31,7 @@ _COMMON = ("-O1", "-w", "-UNDEBUG", "-fno-sanitize=all")
 _ZIG = (sys.executable, "-m", "ziglang", "cc", "-target", "riscv64-linux-musl", *_COMMON)
 
 COMPILERS: dict[str, tuple[str, ...]] = {
-    "musl-static": (*_ZIG, "-static", "-fPIE"),
+    "musl-static": (*_ZIG, "-static", "-fPIC", "-no-pie"),  # shares the other's build of musl
     "musl-static-pie": (*_ZIG, "-static-pie", "-fPIE"),
     "glibc-static": (GCC, *_COMMON, "-static"),
     "glibc-pie": (GCC, *_COMMON, "-fPIE", "-pie"),

@@ -9,7 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.insn.isa import isa
 from rvsim.linux import Grant
 from rvsim.machine import Machine
 from tests.program.libc_programs import (
@@ -22,11 +21,7 @@ from tests.program.libc_programs import (
 )
 from tests.qemu import require_qemu
 
-# Every hard-float C library saves f registers in setjmp and printf.
-pytestmark = [
-    pytest.mark.qemu,
-    pytest.mark.skipif("fadd.d" not in isa().by_name, reason="no floating-point instructions yet"),
-]
+pytestmark = pytest.mark.qemu
 
 KINDS = list(COMPILERS)
 STATIC = [kind for kind in KINDS if kind not in DYNAMIC]
