@@ -86,6 +86,7 @@ class Machine:
         agnostic: str = "undisturbed",
         vl_policy: VlPolicy = "max",
         reserved: Reserved = "trap",
+        reduction_order: str = "sequential",
         memory_size: int = 4 << 30,
         note: Callable[[str], object] = lambda text: None,
         names: Callable[[Machine], Mapping[str, Any]] | None = None,
@@ -93,7 +94,13 @@ class Machine:
         trapped: Callable[[Trap], None] = lambda trap: None,
     ) -> None:
         self.config = make_config(
-            cpu, isa=isa, vlen=vlen, agnostic=agnostic, vl_policy=vl_policy, reserved=reserved
+            cpu,
+            isa=isa,
+            vlen=vlen,
+            agnostic=agnostic,
+            vl_policy=vl_policy,
+            reserved=reserved,
+            reduction_order=reduction_order,
         )
         self._cpu = cpu
         self.memory = Memory(memory_size)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from rvsim.config import Agnostic, Config, Reserved, VlPolicy
+from rvsim.config import Config, Reserved, VlPolicy
 from rvsim.data import data_path
 from rvsim.errors import RvsimError
 
@@ -107,8 +107,12 @@ def make_config(
     agnostic: str = "undisturbed",
     vl_policy: VlPolicy = "max",
     reserved: Reserved = "trap",
+    reduction_order: str = "sequential",
 ) -> Config:
-    """The configuration of a run.  `agnostic` is undisturbed, ones, random or random:SEED.
+    """The configuration of a run.
+
+    `agnostic` is undisturbed, ones, random or random:SEED; `reduction_order` sequential, tree,
+    random or random:SEED.
 
     >>> make_config(vlen=512, agnostic="random:7").seed
     7
@@ -121,7 +125,10 @@ def make_config(
             f"VLEN {chosen} is not a power of two from {MIN_VLEN} to {MAX_VLEN}",
             hint="the X60 has 256",
         )
-    kind, seed = _parse_agnostic(agnostic)
+    kind, seed = _seeded("agnostic policy", agnostic, ("undisturbed", "ones", "random"))
+    order, order_seed = _seeded(
+        "reduction order", reduction_order, ("sequential", "tree", "random")
+    )
     return Config(
         extensions=extensions,
         vlen=chosen,
@@ -130,6 +137,8 @@ def make_config(
         vl_policy=_one_of("vl policy", vl_policy, ("max", "half")),
         reserved=_one_of("reserved policy", reserved, ("trap", "allow")),
         misaligned_vector=base.misaligned_vector,
+        reduction_order=order,
+        reduction_seed=order_seed,
     )
 
 
@@ -139,8 +148,9 @@ def _one_of(what: str, value: Any, allowed: tuple[str, ...]) -> Any:
     return value
 
 
-def _parse_agnostic(text: str) -> tuple[Agnostic, int]:
+def _seeded(what: str, text: str, allowed: tuple[str, ...]) -> tuple[Any, int]:
+    """A choice, and the seed behind ``random:``."""
     kind, colon, seed = text.partition(":")
     if colon and (kind != "random" or not seed.isdecimal()):
-        raise RvsimError(f"agnostic policy {text!r} is not understood", hint="write random:1")
-    return _one_of("agnostic policy", kind, ("undisturbed", "ones", "random")), int(seed or 0)
+        raise RvsimError(f"{what} {text!r} is not understood", hint="write random:1")
+    return _one_of(what, kind, allowed), int(seed or 0)

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
-from rvsim.config import Agnostic, Config, Reserved, VlPolicy
+from rvsim.config import Agnostic, Config, ReductionOrder, Reserved, VlPolicy
 from rvsim.insn.csrs import CSRS
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
@@ -85,6 +85,8 @@ class Case:
     misaligned: bool = True
     vl_policy: VlPolicy = "max"
     reserved: Reserved = "trap"
+    reduction_order: ReductionOrder = "sequential"
+    reduction_seed: int = 0
 
     @property
     def config(self) -> Config:
@@ -96,6 +98,8 @@ class Case:
             vl_policy=self.vl_policy,
             reserved=self.reserved,
             misaligned_vector=self.misaligned,
+            reduction_order=self.reduction_order,
+            reduction_seed=self.reduction_seed,
         )
 
     def __str__(self) -> str:

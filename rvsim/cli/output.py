@@ -98,6 +98,8 @@ def run_as_json(
             "seed": config.seed,
             "vl_policy": config.vl_policy,
             "reserved": config.reserved,
+            "reduction_order": config.reduction_order,
+            "reduction_seed": config.reduction_seed,
             "memory_bytes": result.machine.memory.size,
         },
         "reason": result.reason,

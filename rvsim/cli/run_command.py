@@ -85,6 +85,13 @@ class Options:
     help="Reserved encodings trap, or do what Spike and QEMU do.",
 )
 @click.option(
+    "--reduction-order",
+    metavar="ORDER",
+    default="sequential",
+    show_default=True,
+    help="Order of unordered floating-point sums: sequential, tree or random:SEED.",
+)
+@click.option(
     "--memory",
     callback=size,
     metavar="SIZE",
