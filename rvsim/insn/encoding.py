@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 _WIDTHS: Final = {
@@ -138,6 +139,7 @@ class Encoding:
         return word
 
 
+@cache
 def _token_size(token: str) -> tuple[int, list[tuple[int, int]]]:
     """Bits of a pattern token, and for a field its (high, low) bit ranges."""
     if re.fullmatch("[01]+", token):
