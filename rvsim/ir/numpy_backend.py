@@ -286,9 +286,8 @@ def _bitcast(g: _Emitter, v: Value) -> str:
         return g.expr(a)
     if not _is_array(a):
         octets = -(-a.type.width // 8)
-        source = (
-            f"lanes_of_int({g.expr(a)}, {octets}, {'u8' if v.type.is_mask else _dtype(v.type)})"
-        )
+        make = "lanes_of_int" if a.const is None else "constant_lanes"
+        source = f"{make}({g.expr(a)}, {octets}, {'u8' if v.type.is_mask else _dtype(v.type)})"
     else:
         source = f"pack({g.array(a)})" if a.type.is_mask else f"contiguous({g.array(a)})"
     if not _is_array(v):

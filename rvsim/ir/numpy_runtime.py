@@ -207,6 +207,10 @@ def lanes_of_int(value: int, nbytes: int, dtype: type) -> Array:
     return np.frombuffer(value.to_bytes(nbytes, "little"), dtype)
 
 
+constant_lanes = cache(lanes_of_int)
+"""Tables in the text of an instruction, made once; what is made of bytes can't be written to."""
+
+
 def int_of_lanes(a: Array) -> int:
     return int.from_bytes(a.tobytes(), "little")
 
@@ -219,7 +223,9 @@ def insert(a: Array, lane: int, element: int) -> Array:
 
 def take(a: Array, index: Array) -> Array:
     n = len(a)
-    inside = index < n if n <= np.iinfo(index.dtype).max else np.ones(len(index), bool)
+    if n > np.iinfo(index.dtype).max:
+        return a.take(index)
+    inside = index < n
     return np.where(inside, a.take(np.where(inside, index, 0).astype(np.intp)), a.dtype.type(0))
 
 
@@ -244,6 +250,7 @@ NAMESPACE: Final[dict[str, object]] = {
     "GuestTrap": GuestTrap,
     **{f"u{w}": t for w, t in UNSIGNED.items()},
     **{f"i{w}": t for w, t in SIGNED.items()},
+    "constant_lanes": constant_lanes,
     **{
         f.__name__: f
         for f in (

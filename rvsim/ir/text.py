@@ -273,6 +273,13 @@ def _insert(g: _Writer, v: Value) -> Text:
 
 
 def _bitcast(g: _Writer, v: Value) -> Text:
+    """``as_e8(a)``; a constant as lanes is a table, of which the first entries are shown."""
+    number, type_ = v.args[0].const, v.type
+    if number is not None and type_.lanes is not None:
+        shown = range(min(type_.lanes, _SHOWN_INDICES))
+        entries = [hex(number >> type_.width * i & type_.ones) for i in shown]
+        more = ["..."] * (type_.lanes > _SHOWN_INDICES)
+        return f"[{', '.join([*entries, *more])}]", ATOM
     return g.call(f"as_{_lanes_name(v.type)}", v.args)
 
 
