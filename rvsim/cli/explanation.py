@@ -135,7 +135,7 @@ def _rules(insn: Insn, fields: Mapping[str, int], vtype: VType) -> Iterator[str]
     """What the encoding has to keep: what follows from the operands, then the class's own rules."""
     for operand in insn.vregs:
         yield from _operand_rules(operand, vtype)
-    groups = [v for v in insn.vregs if v.eew.kind != "whole"]
+    groups = [v for v in insn.vregs if v.eew.kind not in ("whole", "group")]
     dest = next((v for v in groups if v.dest), None)
     if dest is not None and fields.get("vm", 1) == 0 and dest.eew.kind not in ("mask", "scalar"):
         yield "vd is not v0, which holds the mask (V 5.3)"
@@ -183,7 +183,7 @@ def _legal_vtypes(insn: Insn, fields: Mapping[str, int], config: Config) -> list
 
 def _fitting(insn: Insn, fields: Mapping[str, int], config: Config) -> VType:
     """The plainest vtype that the operands allow, whatever extensions the profile has."""
-    for vtype in (VType(sew, 0, True, True) for sew in _SEWS):
+    for vtype in (VType(sew, lmul, True, True) for lmul in (0, 1) for sew in _SEWS):
         if not violations(insn.vregs, insn.rules, fields, vtype, config):
             return vtype
     return _DEFAULT
@@ -215,9 +215,9 @@ def _formula(
     insn: Insn, fields: Mapping[str, int], config: Config, vtype: VType, *, names: bool = False
 ) -> list[str] | None:
     """What it does at vl = VLMAX, statement by statement; None if it can't execute."""
-    if refusal(problems(insn, fields, vtype, config), config) is not None and not names:
-        return None
-    if insn.unsupported is not None:
+    broken = violations(insn.vregs, insn.rules, fields, vtype, config)
+    found = broken if names and insn.unsupported is None else problems(insn, fields, vtype, config)
+    if refusal(found, config) is not None:
         return None
     context = Context(insn, config, dict(static_fields(insn, fields)), vtype, "full")
     program = insn.trace(context)
