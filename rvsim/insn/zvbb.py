@@ -5,10 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rvsim import ir
-from rvsim.insn.encoding import Encoding
-from rvsim.insn.registry import Insn, define, names
 from rvsim.insn.units import Unit
-from rvsim.insn.v_forms import PLAIN, elementwise, row, widening
+from rvsim.insn.v_forms import PLAIN, define_vector, elementwise, row, widening
 from rvsim.ir import Value
 from rvsim.vec.groups import SEW, VReg
 
@@ -28,20 +26,9 @@ def reversed_bits(vs2: Value) -> Value:
 def _unary(
     name: str, code: int, body: Callable[[Value], Value], *, unit: Unit, ext: str = "zvbb"
 ) -> None:
-    define(
-        Insn(
-            name=name,
-            encoding=Encoding.parse(f"010010 vm vs2 {code:05b} 010 vd 1010111"),
-            syntax="vd, vs2, vm",
-            extensions=names(ext),
-            unit=unit,
-            spec=SPEC,
-            semantics=elementwise(body, PLAIN),
-            statics=("vm",),
-            vregs=_VREGS,
-            vector=True,
-        )
-    )
+    pattern = f"010010 vm vs2 {code:05b} 010 vd 1010111"
+    semantics = elementwise(body, PLAIN)
+    define_vector(name, pattern, "vd, vs2, vm", unit, SPEC, semantics, _VREGS, ext=ext, doc="")
 
 
 _unary("vbrev.v", 0b01010, reversed_bits, unit=Unit.VREVERSE)
@@ -56,20 +43,10 @@ row("I", "vrol", 0b010101, "vv vx", unit=Unit.VROTATE, ext=BOTH, spec=SPEC,
     body=lambda vs2, op1: ir.rotl(vs2, op1))  # fmt: skip
 row("I", "vror", 0b010100, "vv vx", unit=Unit.VROTATE, ext=BOTH, spec=SPEC,
     body=lambda vs2, op1: ir.rotr(vs2, op1))  # fmt: skip
-define(
-    Insn(
-        name="vror.vi",  # its immediate has six bits, as SEW 64 needs
-        encoding=Encoding.parse("01010 uimm[5] vm vs2 uimm[4:0] 011 vd 1010111"),
-        syntax="vd, vs2, uimm, vm",
-        extensions=names(BOTH),
-        unit=Unit.VROTATE,
-        spec=SPEC,
-        semantics=elementwise(lambda vs2, op1: ir.rotr(vs2, op1), PLAIN),
-        statics=("vm",),
-        vregs=_VREGS,
-        vector=True,
-    )
-)
+define_vector(  # its immediate has six bits, as SEW 64 needs
+    "vror.vi", "01010 uimm[5] vm vs2 uimm[4:0] 011 vd 1010111", "vd, vs2, uimm, vm", Unit.VROTATE,
+    SPEC, elementwise(lambda vs2, op1: ir.rotr(vs2, op1), PLAIN), _VREGS, ext=BOTH, doc="",
+)  # fmt: skip
 
 # Widening shift, by the low log2(2*SEW) bits
 row("I", "vwsll", 0b110101, "vv vx vi", unit=Unit.VWIDEN_SHIFT, ext="zvbb", spec=SPEC,

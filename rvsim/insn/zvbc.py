@@ -13,11 +13,9 @@ _EVERY_FOURTH = 0x1111_1111_1111_1111
 
 
 def clmul(vs2: Value, op1: Value) -> Value:
-    """The low half of the product of polynomials over GF(2), in 64-bit lanes.
-
-    Integer products do it: of every fourth bit of each factor, so that the up to 15 bits that meet
-    in one place carry into the three above it only, which are then cleared (16 meet in the last).
-    """
+    """The low half of the product of polynomials over GF(2)."""
+    # Integer products of every fourth bit of each factor: the bits that meet in one place, up to
+    # 15 but for the last, carry into no more than the three places above it, which are cleared.
     digits = [_EVERY_FOURTH << k for k in range(4)]
     a, b = ([factor & digit for digit in digits] for factor in (vs2, op1))
     product = ir.const(0, vs2.type)

@@ -8,7 +8,7 @@ from typing import Final, Literal
 
 from rvsim.vec.vtype import VType, lmul_text
 
-Kind = Literal["sew", "eew", "mask", "scalar", "whole"]
+Kind = Literal["sew", "eew", "mask", "scalar", "group", "whole"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,6 +19,7 @@ class Eew:
     * ``eew``: 2^value bits, EMUL = EEW / SEW * LMUL
     * ``mask``: one mask register
     * ``scalar``: element 0 of one register, of SEW * 2^value bits; no group
+    * ``group``: the first element group of one register, whose elements have SEW bits (Zvk)
     * ``whole``: `value` registers whatever vtype says
     """
 
@@ -31,6 +32,7 @@ WIDE: Final = Eew("sew", 1)
 MASK: Final = Eew("mask")
 SCALAR: Final = Eew("scalar")
 WIDE_SCALAR: Final = Eew("scalar", 1)
+ELEMENT_GROUP: Final = Eew("group")
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,6 +78,8 @@ class Group:
         emul = f"EMUL {lmul_text(self.emul_log2)}"
         if self.operand.eew.kind == "scalar":
             emul = "element 0"
+        elif self.operand.eew.kind == "group":
+            emul = "element group 0"
         fields = f", {self.operand.nf} fields" if self.operand.nf > 1 else ""
         return f"{self.operand.field} = {span} (EEW {1 << self.eew_log2}, {emul}{fields})"
 
@@ -87,7 +91,7 @@ def widths(eew: Eew, vtype: VType) -> tuple[int, int]:
             return vtype.sew_log2 + eew.value, vtype.lmul_log2 + eew.value
         case "eew":
             return eew.value, eew.value - vtype.sew_log2 + vtype.lmul_log2
-        case "scalar":
+        case "scalar" | "group":  # 128 bits at most, which any vector register has
             return vtype.sew_log2 + eew.value, 0
         case _:
             return 0, 0

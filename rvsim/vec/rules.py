@@ -194,12 +194,13 @@ def not_v0(spec: str) -> Rule:
 
 def sew_is(*widths: int, spec: str) -> Rule:
     """SEW is one of these."""
+    defined = " or ".join(map(str, widths))
 
     def rule(s: Situation) -> Iterator[Violation]:
         if s.vtype.sew not in widths:
-            defined = " or ".join(map(str, widths))
             yield Violation(f"SEW is {s.vtype.sew}, and the instruction needs {defined}", spec)
 
+    rule.__doc__ = f"SEW is {defined}"
     return rule
 
 
@@ -213,4 +214,5 @@ def element_groups(size: int, spec: str) -> Rule:
                 f"an element group is {size} elements, and LMUL * VLEN holds {vlmax}", spec
             )
 
+    rule.__doc__ = f"VLMAX, vl and vstart are multiples of {size}, an element group"
     return rule

@@ -38,6 +38,7 @@ from tests.harness import (
 )
 from tests.oracle.float_exact import FORMATS
 from tests.oracle.float_operands import corners
+from tests.oracle.legality import ELEMENT_GROUPS
 
 VECTOR = tuple(
     i for i in isa().insns if i.unit.is_vector and i.unit != Unit.VSET and i.unsupported is None
@@ -357,6 +358,9 @@ def build_case(
     rng = random.Random(f"{drawn['seed']} {insn.name}")
     vl = vlmax if matrix else 0 if vill else vl_of(drawn["vl"], vlmax, rng)
     vstart = 0 if matrix else vstart_of(drawn["vstart"], vl, vlen, rng)
+    if ELEMENT_GROUPS.match(insn.name) and rng.random() < 0.9:  # else it is likely to trap
+        size = rng.choice((4, 8))
+        vl, vstart = vl - vl % size, vstart - vstart % size
     if fields.get("rs1") == 0 and rng.random() < 0.8:
         fields = {**fields, "rs1": 10}
     wanted = related(insn, fields, drawn["relation"], vtype)

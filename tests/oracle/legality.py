@@ -25,6 +25,7 @@ WHOLE_MEMORY = re.compile(r"v([ls])(\d)r(?:e\d+)?\.v")
 WHOLE_MOVE = re.compile(r"vmv(\d)r\.v")
 EXTENSION = re.compile(r"v[sz]ext\.vf(\d)")
 CARRYLESS = re.compile(r"vclmulh?\.")
+ELEMENT_GROUPS = re.compile(r"v(aes|sha2|sm[34]|ghsh|gmul)")
 MATRIX = re.compile(r"smt\.vmadot(\d?)(u|us|su)?")
 
 
@@ -83,6 +84,25 @@ def whole(first: int, nregisters: int, **use: bool) -> Operand:
 
 
 RESULT = {"dest": True, "source": False}
+
+
+def check_element_groups(
+    name: str, fields: Mapping[str, int], sew: int, lmul: Fraction, vlen: int
+) -> None:
+    """Zvk, instruction constraints: SEW, room for an element group, sources apart from vd."""
+    if sew != 32 and not (name.startswith("vsha2") and sew == 64):
+        raise Reserved(f"SEW {sew}")
+    if lmul * vlen < sew * (8 if name.startswith("vsm3") else 4):
+        raise Reserved("no room for an element group")
+    one_key = name.endswith(".vs")
+    vd = group(fields["vd"], sew, lmul, dest=True)
+    vs2 = scalar(fields["vs2"], sew) if one_key else group(fields["vs2"], sew, lmul)
+    apart = vs2.registers if one_key or name.startswith(("vsm3", "vsha2")) else frozenset()
+    if "vs1" in fields:
+        vs1 = group(fields["vs1"], sew, lmul)
+        apart |= vs1.registers if name.startswith("vsha2") else frozenset()
+    if apart & vd.registers:
+        raise Reserved("vd overlaps a source")
 
 
 def memory_operands(
@@ -233,6 +253,9 @@ def check(name: str, fields: Mapping[str, int], vtype: int, vlen: int) -> None:
     if CARRYLESS.match(name) and sew != 64:
         raise Reserved("Zvbc: SEW 64")
     check_floats(name, sew)
+    if ELEMENT_GROUPS.match(name):
+        check_element_groups(name, fields, sew, lmul, vlen)
+        return
     found = list(operands(name, fields, sew, lmul))
     masked = fields.get("vm", 1) == 0
     sources = [o for o in found if o.source] + ([mask(0)] if masked else [])
