@@ -18,12 +18,14 @@ import pytest
 from rvsim.config import Config, VlPolicy
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
+from rvsim.insn.units import Unit
 from rvsim.machine import Machine
 from rvsim.profiles import make_config
 from rvsim.vec.vtype import VType
 from tests.program.vector_programs import (
     Program,
     legal_block,
+    make_element_group_program,
     make_fault_only_first_program,
     make_program,
     output_differences,
@@ -86,6 +88,14 @@ def program(variant: Variant, vlen: int, seed: int, blocks: int = BLOCKS) -> Pro
         return not (variant is ONES and vtype.vta and insn.name in _KEPT)
 
     return make_program(variant.config(vlen), seed, blocks, allowed)
+
+
+def element_group_program(variant: Variant, vlen: int, seed: int) -> Program:
+    def allowed(insn: Insn, vtype: VType) -> bool:
+        # Zvknh asks only that LMUL * VLEN holds an element group; QEMU refuses LMUL below 1.
+        return insn.unit is not Unit.VSHA2 or vtype.lmul_log2 >= 0
+
+    return make_element_group_program(variant.config(vlen), seed, BLOCKS, allowed)
 
 
 def run_rvsim(elf: bytes, variant: Variant, vlen: int) -> bytes:
@@ -166,6 +176,23 @@ def test_many_random_programs_end_as_in_qemu(
     first = 1000 + 25 * part
     for seed in range(first, first + 25):
         assert_same(program(variant, vlen, seed), variant, tmp_path)
+
+
+@variants
+@vlens
+def test_vector_cryptography_ends_as_in_qemu(vlen: int, variant: Variant, tmp_path: Path) -> None:
+    for seed in range(5):
+        assert_same(element_group_program(variant, vlen, seed), variant, tmp_path)
+
+
+@pytest.mark.slow
+@variants
+@vlens
+def test_much_vector_cryptography_ends_as_in_qemu(
+    vlen: int, variant: Variant, tmp_path: Path
+) -> None:
+    for seed in range(1000, 1050):
+        assert_same(element_group_program(variant, vlen, seed), variant, tmp_path)
 
 
 @variants

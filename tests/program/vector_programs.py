@@ -21,6 +21,7 @@ from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
 from rvsim.mem import PAGE
 from rvsim.vec.vtype import VType
+from tests.oracle.legality import ELEMENT_GROUPS
 from tests.program.bare import Step, assemble, load_upper, random_fields, step, vector_fields
 from tests.program.elf_writer import write_elf
 
@@ -159,10 +160,11 @@ def _lanes(rng: random.Random, size: int) -> bytes:
 
 @cache
 def vector_insns() -> dict[Unit, tuple[Insn, ...]]:
-    """The standard vector instructions but vset*, by class."""
+    """The standard vector instructions but vset*, and those on element groups, by class."""
     classes: dict[Unit, list[Insn]] = {}
     for insn in isa().insns:
-        if insn.unit.is_vector and insn.extensions == ("v",) and insn.unit is not Unit.VSET:
+        named = not {"v", "zvbb", "zvbc"}.isdisjoint(insn.extensions)
+        if insn.unit.is_vector and named and insn.unit is not Unit.VSET:
             classes.setdefault(insn.unit, []).append(insn)
     return {unit: tuple(insns) for unit, insns in classes.items()}
 
@@ -210,6 +212,28 @@ def make_fault_only_first_program(config: Config, seed: int, blocks: int) -> Pro
         all_elements = step("vsetvli", rd=1, rs1=0, vtypei=vtype.encode())
         unmasked = Step(insn.name, fields | {"vm": 1})
         made += [configure, (all_elements, *base, unmasked), _read_csr(rng, "vl")]
+    return Program(config, seed, tuple(made), _data(rng, config))
+
+
+def make_element_group_program(
+    config: Config, seed: int, blocks: int, allowed: Allowed = lambda insn, vtype: True
+) -> Program:
+    """Vector cryptography, where vl and vstart count whole element groups."""
+    rng = random.Random(seed)
+    insns = [i for i in isa().insns if ELEMENT_GROUPS.match(i.name)]
+    made: list[Block] = []
+    while len(made) < blocks:
+        vtype, insn = random_vtype(rng, config), rng.choice(insns)
+        fields = _operands(rng, insn, vtype)
+        if problems(insn, fields, vtype, config) or not allowed(insn, vtype):
+            continue
+        size = 8 if insn.unit is Unit.VSM3 else 4
+        groups = rng.randint(0, vtype.vlmax(config.vlen) // size)
+        vl = step("addi", rd=STRIDE, rs1=0, imm=size * groups)
+        vset = step("vsetvli", rd=rng.choice(FREE_X), rs1=STRIDE, vtypei=vtype.encode())
+        vstart = size * rng.randrange(min(groups, 32 // size) or 1) if rng.random() < 0.1 else 0
+        start = step("csrrwi", rd=0, csr=CSR_NUMBERS["vstart"], uimm=vstart)
+        made.append((vl, vset, *((start,) if vstart else ()), Step(insn.name, fields)))
     return Program(config, seed, tuple(made), _data(rng, config))
 
 
