@@ -142,7 +142,7 @@ def _has_vector_destination(insn: Insn) -> bool:
     "insn", [i for i in VECTOR if _has_vector_destination(i)], ids=lambda insn: insn.name
 )
 def test_random_fill_touches_agnostic_elements_only(insn: Insn) -> None:
-    explore(insn, vector_cases(insn, vlens=(128, 256)), 6, is_random_only_where_agnostic)
+    explore(insn, vector_cases(insn, vlens=(128, 256)), 4, is_random_only_where_agnostic)
 
 
 def test_vtypes_in_use_cover_every_sew_and_lmul() -> None:
