@@ -218,6 +218,21 @@ USES = [
         allowed=True),
     Use("carry read as data", "vmadc.vvm", vv(8, 0, 4, None), "e8,m1",
         ("sources vs2 = v0", "v0 = v0 (mask)", "two EEWs", "V 5.2"), allowed=True),
+    Use("SEW of a carry-less product", "vclmul.vv", vv(8, 4, 6), "e32,m1",
+        ("SEW is 32, and the instruction needs 64", "Zvbc")),
+    Use("SEW of a cipher", "vaesem.vv", {"vd": 8, "vs2": 4}, "e64,m1",
+        ("SEW is 64, and the instruction needs 32", "Zvkned")),
+    Use("SEW of a hash", "vsha2ms.vv", vv(8, 4, 6, None), "e16,m1",
+        ("SEW is 16, and the instruction needs 32 or 64", "Zvknh")),
+    Use("SHA-512 with Zvknha", "vsha2ms.vv", vv(8, 4, 6, None), "e64,m1",
+        ("SEW 64, SHA-512, needs zvknhb", "Zvknh"), options={"isa": "rv64gcv_zvknha"}),
+    Use("no room for an element group", "vsm3c.vi", {"vd": 8, "vs2": 4, "uimm": 0}, "e32,mf2",
+        ("an element group is 8 elements, and LMUL * VLEN holds 4", "Zvksh")),
+    Use("round key inside the blocks", "vaesz.vs", {"vd": 8, "vs2": 9}, "e32,m4",
+        ("destination vd = v8-v11 (EEW 32, EMUL m4) overlaps source vs2 = v9 (EEW 32, element"
+         " group 0)", "Zvkned")),
+    Use("Zvkb is a part of Zvbb", "vbrev.v", unary(8, 4), "e32,m1", ("vbrev.v needs zvbb",),
+        options={"isa": "rv64gcv_zvkb"}),
     Use("IME not in the profile", "smt.vmadot", vv(2, 4, 6, None), "e8,m1",
         ("smt.vmadot needs xsmtvdot",), options={"isa": "rv64gcv"}),
     Use("V not in the profile", "vadd.vv", vv(1, 2, 3), "e8,m1", ("vadd.vv needs v",),
@@ -286,6 +301,31 @@ def test_no_eew_past_elen(name: str) -> None:
     found = problems(insn, fields, vtype, config)
     assert found
     assert all("would have EEW 64, more than ELEN 32" in v.why for v in found)
+
+
+@pytest.mark.parametrize(
+    ("name", "vl", "vstart", "what"),
+    [
+        ("vsm4r.vv", 6, 0, "vl is not a multiple of 4"),
+        ("vsm4r.vv", 8, 2, "vstart is not a multiple of 4"),
+        ("vsm3me.vv", 4, 0, "vl is not a multiple of 8"),
+        ("vsm3me.vv", 8, 0, None),
+        ("vsm4r.vv", 0, 0, None),
+    ],
+)
+def test_vl_and_vstart_count_whole_element_groups(
+    name: str, vl: int, vstart: int, what: str | None
+) -> None:
+    fields = vv(8, 4, 6, None) if name == "vsm3me.vv" else {"vd": 8, "vs2": 4}
+    machine = machine_with([(name, fields)], "e32,m1", vl, cpu="generic-rv64gcv", vlen=256)
+    machine.state["vstart"] = vstart
+    trap = stop_of(machine)
+    if what is None:
+        assert trap is None
+    else:
+        assert trap is not None
+        assert trap.cause == ILLEGAL
+        assert f"{what}, the size of an element group" in trap.why
 
 
 def test_whole_register_accesses_need_no_vtype() -> None:
