@@ -79,7 +79,10 @@ class Kept:
     why: str
 
 
-KEPT_BY_QEMU = (Kept("vmv.s.x", "V 16.1: elements past 0 are tail; QEMU writes element 0 only"),)
+KEPT_BY_QEMU = (
+    Kept("vmv.s.x", "V 16.1: elements past 0 are tail; QEMU writes element 0 only"),
+    Kept("vfmv.s.f", "V 16.2: the same"),
+)
 _KEPT = frozenset(kept.name for kept in KEPT_BY_QEMU)
 
 

@@ -7,9 +7,10 @@ instruction with an address is preceded by those that make one inside the work a
 
 from __future__ import annotations
 
+import math
 import random
 import struct
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 
@@ -31,11 +32,14 @@ WORK_SIZE = DUMP - WORK
 REACH = 0x1000
 """Bytes around a base address that an access may use; bases are in the middle third."""
 
-V_DUMP = 0x140
+F_INIT = X_INIT + 256
+F_DUMP, V_DUMP = 0x140, 0x240
+"""Where f and v registers are in the dump, behind x registers and CSRs."""
+
 INDEX_TABLE = 0x1000
 """Bytes of the table of offsets for each width of 16, 32 and 64 bits."""
 
-CSR_NAMES = ("vl", "vtype", "vstart", "vcsr", "vlenb")
+CSR_NAMES = ("vl", "vtype", "vstart", "vcsr", "vlenb", "fcsr")
 CSR_NUMBERS = {csr.name: csr.number for csr in CSRS.values()}
 
 SCRATCH, BASE, STRIDE = 31, 30, 29
@@ -44,10 +48,19 @@ FREE_X = range(0, 29)
 
 SYS_WRITE, SYS_EXIT = 64, 93
 _VSTART_0 = frozenset(
-    {Unit.VREDUCE, Unit.VREDUCE_LOGIC, Unit.VREDUCE_WIDEN, Unit.VMASK_COUNT, Unit.VMASK_SET,
-     Unit.VIOTA, Unit.VCOMPRESS}
+    {Unit.VREDUCE, Unit.VREDUCE_LOGIC, Unit.VREDUCE_WIDEN, Unit.VFREDUCE, Unit.VFREDUCE_ORDERED,
+     Unit.VFREDUCE_WIDEN, Unit.VMASK_COUNT, Unit.VMASK_SET, Unit.VIOTA, Unit.VCOMPRESS}
 )  # fmt: skip
 """V 14, 15.2 to 15.6, 15.8 and 16.5: these raise illegal instruction unless vstart is 0."""
+
+_VECTOR_EXTENSIONS = frozenset({"v", "zvbb", "zvbc", "zvfbfmin", "zvfbfwma"})
+
+_BF16_SCALAR = {"fcvt.s.bf16": "fs1", "vfwmaccbf16.vf": "fs1"}
+"""QEMU reads an f register that is no boxed 16-bit number as NaN of binary16, 0x7e00, which is a
+number in bfloat16; F 2.1 has the NaN of the format, 0x7fc0.  These get a boxed one."""
+
+_ROUNDING = (0, 1, 2, 3, 4, 7)
+"""Legal rm fields (F 2.2); 7 takes the mode of frm."""
 
 _ATTEMPTS = 20
 
@@ -85,6 +98,7 @@ def output_differences(config: Config, one: bytes, other: bytes) -> list[str]:
     spans = [(f"memory+{at:#x}", at, 16) for at in range(0, WORK_SIZE, 16)]
     spans += [(f"x{n}", WORK_SIZE + 8 * n, 8) for n in range(32)]
     spans += [(name, WORK_SIZE + 256 + 8 * n, 8) for n, name in enumerate(CSR_NAMES)]
+    spans += [(f"f{n}", WORK_SIZE + F_DUMP + 8 * n, 8) for n in range(32)]
     first_v = WORK_SIZE + V_DUMP
     spans += [(f"v{n}", first_v + config.vlenb * n, config.vlenb) for n in range(32)]
     return [
@@ -102,6 +116,8 @@ def _prologue(config: Config) -> Iterable[Step]:
         yield step("add", rd=SCRATCH, rs1=SCRATCH, rs2=BASE)
     yield step("csrrwi", rd=0, csr=CSR_NUMBERS["vcsr"], uimm=0)
     yield load_upper(SCRATCH, X_INIT)
+    for register in range(32):
+        yield step("fld", fd=register, rs1=SCRATCH, imm=F_INIT - X_INIT + 8 * register)
     for register in range(1, SCRATCH):
         yield step("ld", rd=register, rs1=SCRATCH, imm=8 * register)
 
@@ -113,6 +129,8 @@ def _epilogue(config: Config) -> Iterable[Step]:
     for position, name in enumerate(CSR_NAMES):
         yield step("csrrs", rd=5, csr=CSR_NUMBERS[name], rs1=0)
         yield step("sd", rs1=SCRATCH, rs2=5, imm=256 + 8 * position)
+    for register in range(32):
+        yield step("fsd", rs1=SCRATCH, fs2=register, imm=F_DUMP + 8 * register)
     yield step("addi", rd=SCRATCH, rs1=SCRATCH, imm=V_DUMP)
     yield step("addi", rd=BASE, rs1=0, imm=8 * config.vlenb)
     for first in range(0, 32, 8):
@@ -138,6 +156,12 @@ def _data(rng: random.Random, config: Config) -> bytes:
             (rng.getrandbits(64), rng.getrandbits(8), -rng.getrandbits(8), 1 << rng.randrange(64))
         )
         struct.pack_into("<Q", data, 8 * register, value & (1 << 64) - 1)
+    at = F_INIT - DATA
+    for _ in range(32):
+        # A short format in its box, or a double: both are numbers to some instruction.
+        box = rng.choice((2, 4, 8))
+        data[at : at + 8] = _floats(rng, box, box).ljust(8, b"\xff")
+        at += 8
     at = V_INIT - DATA
     for _ in range(32):
         data[at : at + config.vlenb] = _lanes(rng, config.vlenb)
@@ -151,10 +175,27 @@ def _data(rng: random.Random, config: Config) -> bytes:
     return bytes(data)
 
 
+def _floats(rng: random.Random, width: int, size: int) -> bytes:
+    """Numbers of one format: of similar size, special ones, and any bits."""
+    layout = {2: "<e", 4: "<f", 8: "<d"}[width]
+    special = (0.0, -0.0, 1.0, math.inf, -math.inf, math.nan)
+
+    def number() -> bytes:
+        kind = rng.randrange(8)
+        if kind == 0:
+            return rng.randbytes(width)
+        return struct.pack(layout, rng.choice(special) if kind == 1 else rng.gauss(0, 4))
+
+    return b"".join(number() for _ in range(size // width))
+
+
 def _lanes(rng: random.Random, size: int) -> bytes:
-    """Random bytes, or mostly extreme ones, so that sums saturate and compares find equals."""
-    if rng.random() < 0.5:
+    """Random bytes, floats, or extreme bytes: sums saturate, and compares find equals."""
+    kind = rng.randrange(3)
+    if kind == 0:
         return rng.randbytes(size)
+    if kind == 1:
+        return _floats(rng, rng.choice((2, 4, 8)), size)
     return bytes(rng.choices((0, 0, 1, 0x7F, 0x80, 0xFF, 0xFF), k=size))
 
 
@@ -163,7 +204,7 @@ def vector_insns() -> dict[Unit, tuple[Insn, ...]]:
     """The standard vector instructions but vset*, and those on element groups, by class."""
     classes: dict[Unit, list[Insn]] = {}
     for insn in isa().insns:
-        named = not {"v", "zvbb", "zvbc"}.isdisjoint(insn.extensions)
+        named = not _VECTOR_EXTENSIONS.isdisjoint(insn.extensions)
         if insn.unit.is_vector and named and insn.unit is not Unit.VSET:
             classes.setdefault(insn.unit, []).append(insn)
     return {unit: tuple(insns) for unit, insns in classes.items()}
@@ -280,24 +321,40 @@ def _configure(rng: random.Random, config: Config) -> tuple[VType, Block]:
 
 @cache
 def scalar_insns() -> tuple[Insn, ...]:
-    """Instructions that compute an x register from others, whatever their extension."""
-    return tuple(i for i in isa().insns if i.unit in (Unit.ALU, Unit.MUL, Unit.DIV))
+    """Instructions from registers to registers, whatever their extension."""
+    integer = (Unit.ALU, Unit.MUL, Unit.DIV)
+    other = (Unit.FENCE, Unit.FLOAD, Unit.FSTORE)
+    return tuple(
+        i
+        for i in isa().insns
+        if i.unit in integer or (i.unit.value.startswith("f") and i.unit not in other)
+    )
 
 
 def _scalar_block(rng: random.Random) -> Block:
     """Scalar code between: QEMU knows the extensions that other machines lack."""
     insn = rng.choice(scalar_insns())
     while True:
-        fields = random_fields(rng, insn)
+        fields = random_fields(rng, insn, rm=rng.choice(_ROUNDING))
         if fields.get(str(insn.source("rd"))) not in (SCRATCH, BASE, STRIDE):
-            return (Step(insn.name, fields),)
+            return (*_boxed(rng, insn, fields), Step(insn.name, fields))
+
+
+def _boxed(rng: random.Random, insn: Insn, fields: Mapping[str, int]) -> Block:
+    """What makes the operand of `_BF16_SCALAR` a boxed number."""
+    if insn.name not in _BF16_SCALAR:
+        return ()
+    return (step("fmv.h.x", fd=fields[_BF16_SCALAR[insn.name]], rs1=rng.choice(FREE_X)),)
 
 
 def _csr_block(rng: random.Random) -> Block:
-    """A write to the fixed-point CSRs, or a read of any vector CSR."""
-    if rng.random() < 0.3:
+    """A write to the CSRs of fixed or floating point, or a read of one of `CSR_NAMES`."""
+    kind = rng.random()
+    if kind < 0.3:
         return _read_csr(rng, rng.choice(CSR_NAMES))
-    number = CSR_NUMBERS[rng.choice(("vxrm", "vxsat", "vcsr"))]
+    if kind < 0.6:  # only five rounding modes are legal
+        return (step("csrrwi", rd=0, csr=CSR_NUMBERS["frm"], uimm=rng.randrange(5)),)
+    number = CSR_NUMBERS[rng.choice(("vxrm", "vxsat", "vcsr", "fflags"))]
     name = rng.choice(("csrrw", "csrrs", "csrrc", "csrrwi", "csrrsi", "csrrci"))
     insn = isa().by_name[name]
     return (Step(name, random_fields(rng, insn, csr=number, rd=rng.choice(FREE_X))),)
@@ -318,7 +375,12 @@ def legal_block(rng: random.Random, config: Config, vtype: VType, insn: Insn) ->
     for _ in range(_ATTEMPTS):
         fields = _operands(rng, insn, vtype)
         setup = _address(rng, config, vtype, insn, fields)
-        steps = (*setup, *_vstart(rng, config, vtype, insn), Step(insn.name, fields))
+        steps = (
+            *setup,
+            *_boxed(rng, insn, fields),
+            *_vstart(rng, config, vtype, insn),
+            Step(insn.name, fields),
+        )
         if all(not problems(s.insn, s.fields, vtype, config) for s in steps):
             return steps
     return None
