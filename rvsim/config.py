@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Literal
+from typing import Final, Literal
 
 Agnostic = Literal["undisturbed", "ones", "random"]
 VlPolicy = Literal["max", "half"]
 ReductionOrder = Literal["sequential", "tree", "random"]
 Reserved = Literal["trap", "allow"]
+
+MACHINE: Final = "machine"
+"""The extension of machine mode, which only bare-metal images run in: no profile has it."""
+
+ONLY_BARE_METAL: Final = "is for machine mode, which only an image with a tohost symbol runs in"
 
 
 @dataclass(frozen=True, slots=True)

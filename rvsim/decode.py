@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from rvsim.config import Config
+from rvsim.config import MACHINE, ONLY_BARE_METAL, Config
 from rvsim.insn.isa import Isa, isa
 from rvsim.insn.registry import Insn
 from rvsim.mem import Memory
@@ -61,6 +61,8 @@ def problems(
     """
     if insn.unsupported is not None:
         return [Violation(insn.unsupported, insn.spec)]
+    if insn.extensions == (MACHINE,) and not insn.is_in(config):
+        return [Violation(f"{insn.name} {ONLY_BARE_METAL}", insn.spec)]
     if not insn.is_in(config):
         names = " and ".join((" or ".join(insn.extensions), *insn.requires))
         return [

@@ -11,13 +11,14 @@ import functools
 import time
 from collections import deque
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Final, Protocol
 
-from rvsim.config import Config
+from rvsim.config import MACHINE, Config
 from rvsim.decode import Decoded, decode, fetch, problems, refusal
 from rvsim.insn.isa import isa
+from rvsim.insn.priv import unit_off
 from rvsim.insn.registry import Context, Insn
 from rvsim.insn.units import Unit
 from rvsim.insn.v_config import NOTES
@@ -29,18 +30,19 @@ from rvsim.mem import GuestFault, Memory
 from rvsim.state import SLOT, State
 from rvsim.vec.vtype import VType
 
-FETCH_FAULT: Final = 12
 ILLEGAL: Final = 2
-_FAULT_CAUSE: Final = {"fetch": 12, "load": 13, "store": 15}
+_PAGE_FAULTS: Final = {"fetch": 12, "load": 13, "store": 15}
+_ACCESS_FAULTS: Final = {"fetch": 1, "load": 5, "store": 7}
 _M64: Final = (1 << 64) - 1
 _PC, _INSTRET, _CYCLE = SLOT["pc"], SLOT["instret"], SLOT["cycle"]
 _VL, _VTYPE, _VSTART, _NOTE = SLOT["vl"], SLOT["vtype"], SLOT["vstart"], SLOT["note"]
+_UNITS_OFF: Final = SLOT["units_off"]
 _BLOCK_LIMIT: Final = 64
 _RECENT_BLOCKS: Final = 16
 _BLOCKS_BETWEEN_CLOCK_READS: Final = 8
 _NEVER: Final = -1
 _CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
-_CHANGES_MODE: Final = frozenset({"vl", "vtype", "vstart"})
+_CHANGES_MODE: Final = frozenset({"vl", "vtype", "vstart", "units_off"})
 _ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
 _COUNTERS: Final = frozenset({"instret", "cycle", "time"})
 CYCLE_NOTE: Final = "cycle and time count instructions: there is no cost model, cycle = instret"
@@ -73,18 +75,23 @@ class Trap:
 
 @dataclass(frozen=True, slots=True)
 class Mode:
-    """What blocks are specialised on: the vtype, and what is known of vl and vstart."""
+    """What blocks are specialised on: the vtype, and what is known of vl and vstart.
+
+    `off` is not 0 where mstatus has turned units off, which only bare-metal images can.
+    """
 
     vtype: VType | None
     elements: str
+    off: int = 0
 
     @staticmethod
     def of(state: State) -> Mode:
         vtype = VType.decode(state["vtype"])
+        off = state["units_off"]
         if state["vstart"]:
-            return Mode(vtype, "vstart")
+            return Mode(vtype, "vstart", off)
         full = vtype is not None and state["vl"] == vtype.vlmax(state.vlen)
-        return Mode(vtype, "full" if full else "vl")
+        return Mode(vtype, "full" if full else "vl", off)
 
 
 @dataclass(slots=True)
@@ -243,8 +250,8 @@ class Interpreter:
         self.isa = isa()
         self._names = {**namespace(state, memory), **(names or {})}
         self._functions: dict[tuple[Any, ...], Compiled] = {}
-        self._modes: dict[tuple[int, str], _ModeCode] = {}
-        self._code_for: dict[tuple[int, int, bool], _ModeCode] = {}
+        self._modes: dict[tuple[int, str, int], _ModeCode] = {}
+        self._code_for: dict[tuple[int, int, bool, int], _ModeCode] = {}
         self._decoded: dict[int, Decoded] = {}
         self._flushed: dict[tuple[int, int, Mode], Execution] = {}
         self.jit: Jit | None = None
@@ -269,6 +276,11 @@ class Interpreter:
     def _bind(self, d: Decoded, mode: Mode) -> tuple[Call, Effects]:
         if d.insn is None:
             return self._illegal(d, _no_instruction(d)), _REFUSED
+        if mode.off:
+            off = unit_off(d.insn, d.fields, mode.off)
+            if off is not None:
+                return self._illegal(d, off), _REFUSED
+            mode = replace(mode, off=0)
         found = problems(d.insn, d.fields, mode.vtype, self.config)
         refused = refusal(found, self.config)
         if refused is not None:
@@ -347,12 +359,12 @@ class Interpreter:
 
     def _mode_code(self) -> _ModeCode:
         s = self.state.words
-        vector_state = (s[_VTYPE], s[_VL], s[_VSTART] != 0)
-        found = self._code_for.get(vector_state)
+        mode_state = (s[_VTYPE], s[_VL], s[_VSTART] != 0, s[_UNITS_OFF])
+        found = self._code_for.get(mode_state)
         if found is None:
             mode = Mode.of(self.state)
-            found = self._modes.setdefault((s[_VTYPE], mode.elements), _ModeCode(mode))
-            self._code_for[vector_state] = found
+            found = self._modes.setdefault((s[_VTYPE], mode.elements, mode.off), _ModeCode(mode))
+            self._code_for[mode_state] = found
         return found
 
     def run(self, fuel: int, deadline: float | None = None) -> tuple[Trap | None, int]:
@@ -374,7 +386,7 @@ class Interpreter:
                     block = code.blocks[pc] = self._block(pc, code.mode, limit)
                     clock = 1  # generating code takes long
                 except GuestFault as fault:
-                    trap = Trap(FETCH_FAULT, pc, fault.addr, "instruction fetch")
+                    trap = Trap(self._fault_cause("fetch"), pc, fault.addr, "instruction fetch")
                     self.trapped(trap)
                     return trap, fuel
             if len(block.calls) > fuel:
@@ -407,7 +419,7 @@ class Interpreter:
             block.runs += 1
             if retired is not None:
                 retired(block.decoded[0])
-            if block.runs == hot_runs and self.jit is not None:
+            if block.runs == hot_runs and self.jit is not None and not block.mode.off:
                 self.jit.hot(block)
             if block.changes_mode:
                 if s[_NOTE]:
@@ -431,10 +443,15 @@ class Interpreter:
         s[_INSTRET] += done
         block.stops[done] = block.stops.get(done, 0) + 1
         if isinstance(stop, GuestFault):
-            return Trap(_FAULT_CAUSE[stop.access], at.pc, stop.addr, f"{stop.access} page fault")
+            cause = self._fault_cause(stop.access)
+            return Trap(cause, at.pc, stop.addr, f"{stop.access} page fault")
         # mtval of an illegal instruction is the instruction itself, whoever refused it.
         tval = at.word if stop.cause == ILLEGAL else stop.tval
         return Trap(stop.cause, at.pc, tval, stop.why)
+
+    def _fault_cause(self, access: str) -> int:
+        """Machine mode has no pages: what it may not access is an access fault."""
+        return (_ACCESS_FAULTS if self.config.has((MACHINE,)) else _PAGE_FAULTS)[access]
 
     # -- what ran
 

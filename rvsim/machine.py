@@ -1,14 +1,15 @@
-"""A machine: memory, one hart, a Linux process on it, and the engine that runs them."""
+"""A machine: memory, one hart, a Linux process or bare metal around it, and the engine."""
 
 from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
-from rvsim.config import Reserved, VlPolicy
+from rvsim.bare import BareMetal, HostExit
+from rvsim.config import MACHINE, Reserved, VlPolicy
 from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
@@ -28,7 +29,7 @@ from rvsim.state import State
 
 ECALL_FROM_U: Final = 8
 CYCLES_PER_SECOND: Final = 1_600_000_000
-SIGNALS: Final = {2: 4, 3: 5, 4: 7, 6: 7, 12: 11, 13: 11, 15: 11}
+SIGNALS: Final = {1: 11, 2: 4, 3: 5, 4: 7, 5: 11, 6: 7, 7: 11, 12: 11, 13: 11, 15: 11}
 """The signal that Linux raises for a trap's mcause: SIGILL, SIGTRAP, SIGBUS or SIGSEGV."""
 
 LIMIT_REACHED: Final = 124
@@ -115,10 +116,12 @@ class Machine:
             note=self._note_place,
             names=names(self) if names else None,
             retired=retired,
-            trapped=trapped,
+            trapped=self._trapped,
         )
+        self._listener = trapped
         self.image: Image | None = None
         self.process: LinuxProcess | None = None
+        self.bare: BareMetal | None = None
         self._captured: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
 
     def _note_place(self, pc: int, text: str) -> None:
@@ -126,6 +129,11 @@ class Machine:
         if (pc, text) not in self._noted:
             self._noted.add((pc, text))
             self.note(f"{self.place(pc)}: {text}")
+
+    def _trapped(self, trap: Trap) -> None:
+        """Pass on what the program sees as a trap."""
+        if self.bare is None or not self.bare.is_message(trap):
+            self._listener(trap)
 
     def place(self, pc: int) -> str:
         """``0x1000a in main+0x1a (gemm.c:41)``, as far as symbols and lines know."""
@@ -155,12 +163,20 @@ class Machine:
     ) -> None:
         """Load an executable and set up its process; without sinks, output is captured.
 
+        One with a ``tohost`` symbol runs on bare metal, in machine mode: of the options it has
+        only `stdout` and `stderr`.
+
         The program reaches files in `dirs` only; a dynamic one needs a `sysroot` with its loader
         and libraries.  Without `env`, its environment is empty.
         """
         if self.image is not None:
             raise RvsimError("a program is loaded already", hint="make a new Machine for each run")
         self.image = load_elf(path, self.memory)
+        stdout = stdout or self._captured["stdout"].extend
+        stderr = stderr or self._captured["stderr"].extend
+        if self.image.tohost is not None:
+            self._load_bare(self.image, stdout, stderr)
+            return
         self.process = LinuxProcess(
             self.memory,
             self.image,
@@ -169,8 +185,8 @@ class Machine:
             hwcap=hwcap(self.config.extensions),
             probe=hwprobe(self.config, x60=self._cpu == DEFAULT_CPU, memory_size=self.memory.size),
             stdin=stdin,
-            stdout=stdout or self._captured["stdout"].extend,
-            stderr=stderr or self._captured["stderr"].extend,
+            stdout=stdout,
+            stderr=stderr,
             now_ns=lambda: self.state["instret"] * 1_000_000_000 // CYCLES_PER_SECOND,
             dirs=dirs,
             sysroot=sysroot,
@@ -180,6 +196,14 @@ class Machine:
         )
         self.process.start(self.state)
 
+    def _load_bare(self, image: Image, stdout: Sink, stderr: Sink) -> None:
+        self.bare = BareMetal(
+            self.memory, image, stdout=stdout, stderr=stderr, note=self.note, place=self.place
+        )
+        extensions = self.config.extensions | {MACHINE}
+        self.config = self.interp.config = replace(self.config, extensions=extensions)
+        self.bare.start(self.state)
+
     def step(self, count: int = 1) -> RunResult | None:
         """Execute `count` instructions; a result if the program ended within them."""
         result = self.run(max_insns=count)
@@ -187,7 +211,7 @@ class Machine:
 
     def run(self, *, max_insns: int | None = None, timeout: float | None = None) -> RunResult:
         """Run until the program ends, traps, or has done exactly `max_insns`, or `timeout` s."""
-        if self.process is None:
+        if self.image is None:
             raise RvsimError("nothing is loaded", hint="call load() first")
         fuel = _NO_LIMIT if max_insns is None else max_insns
         deadline = None if timeout is None else time.monotonic() + timeout
@@ -198,16 +222,41 @@ class Machine:
                 limit: Literal["max_insns", "timeout"] = "timeout" if fuel else "max_insns"
                 return self._result(limit, LIMIT_REACHED, None)
             code_changes = self.memory.code_changes
-            if trap.cause == ECALL_FROM_U:
-                ended = self._system_call(trap)
-            elif not self.process.fault(trap.cause, trap.tval, self.state):
-                ended = self._result("trap", 128 + SIGNALS.get(trap.cause, 4), trap)
+            if self.bare is not None:
+                ended, fuel = self._bare_trap(self.bare, trap, fuel)
+            else:
+                ended = self._process_trap(trap)
             if ended is not None:
                 return ended
             if self.memory.code_changes != code_changes:
                 self.interp.flush()
             if deadline is not None and time.monotonic() >= deadline:
                 return self._result("timeout", LIMIT_REACHED, None)
+
+    def _killed(self, trap: Trap) -> RunResult:
+        return self._result("trap", 128 + SIGNALS.get(trap.cause, 4), trap)
+
+    def _bare_trap(self, bare: BareMetal, trap: Trap, fuel: int) -> tuple[RunResult | None, int]:
+        """A message to the host is one instruction more; any other trap is the handler's."""
+        if bare.is_message(trap):
+            with bare.page_open():
+                inner, left = self.interp.run(1)
+            fuel -= 1 - left
+            try:
+                bare.serve()
+            except HostExit as ended:
+                return self._result("exit", ended.code, None), fuel
+            if inner is None:
+                return None, fuel
+            trap = inner
+        return None if bare.enter_handler(trap, self.state) else self._killed(trap), fuel
+
+    def _process_trap(self, trap: Trap) -> RunResult | None:
+        assert self.process is not None
+        if trap.cause == ECALL_FROM_U:
+            return self._system_call(trap)
+        handled = self.process.fault(trap.cause, trap.tval, self.state)
+        return None if handled else self._killed(trap)
 
     def _system_call(self, trap: Trap) -> RunResult | None:
         """A result if the call ends the program: it then stays at the call."""

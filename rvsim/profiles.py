@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from rvsim.config import Config, Reserved, VlPolicy
+from rvsim.config import MACHINE, Config, Reserved, VlPolicy
 from rvsim.data import data_path
 from rvsim.errors import RvsimError
 
@@ -47,7 +47,7 @@ def expand(names: Iterable[str]) -> frozenset[str]:
     while pending:
         name = pending.pop()
         if name == "*":
-            pending += known
+            pending += (n for n, entry in known.items() if entry.get("selectable", True))
         elif name not in known and not re.fullmatch(r"zvl\d+b", name):
             raise RvsimError(f"unknown extension {name!r}", hint=_did_you_mean(name, known))
         elif name not in found:
@@ -95,6 +95,11 @@ def parse_isa(text: str) -> tuple[frozenset[str], int | None]:
     names = [*letters[:cut], *([letters[cut:]] if cut < len(letters) else []), *rest.split("_")[1:]]
     if letters[0] not in "ig":
         raise RvsimError(f"ISA string {text!r} has no base", hint="begin with rv64i or rv64g")
+    if MACHINE in names:
+        raise RvsimError(
+            f"{MACHINE} is no extension to choose",
+            hint="an image with a tohost symbol runs in machine mode",
+        )
     lengths = [int(n[3:-1]) for n in names if re.fullmatch(r"zvl\d+b", n)]
     return expand(names), max(lengths, default=None)
 

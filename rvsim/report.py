@@ -16,16 +16,21 @@ from rvsim.decode import Decoded, problems
 from rvsim.disasm import X_NAMES, disassemble
 from rvsim.insn.causes import (
     BREAKPOINT,
+    ECALL_FROM_MACHINE,
     ECALL_FROM_USER,
+    FETCH_ACCESS_FAULT,
     FETCH_MISALIGNED,
+    FETCH_PAGE_FAULT,
     ILLEGAL_INSTRUCTION,
+    LOAD_ACCESS_FAULT,
     LOAD_MISALIGNED,
     LOAD_PAGE_FAULT,
+    STORE_ACCESS_FAULT,
     STORE_MISALIGNED,
     STORE_PAGE_FAULT,
 )
 from rvsim.insn.units import Unit
-from rvsim.interp import FETCH_FAULT, Trap
+from rvsim.interp import Trap
 from rvsim.machine import Machine
 from rvsim.mem import PAGE, GuestFault, R, W, X
 from rvsim.profiles import DEFAULT_CPU, make_config
@@ -39,12 +44,19 @@ _CAUSES: Final = {
     ECALL_FROM_USER: "system call that never returns",
     LOAD_MISALIGNED: "misaligned load",
     STORE_MISALIGNED: "misaligned store",
-    FETCH_FAULT: "instruction fetch fault",
+    ECALL_FROM_MACHINE: "environment call",
+    FETCH_ACCESS_FAULT: "instruction fetch fault",
+    LOAD_ACCESS_FAULT: "load fault",
+    STORE_ACCESS_FAULT: "store fault",
+    FETCH_PAGE_FAULT: "instruction fetch fault",
     LOAD_PAGE_FAULT: "load fault",
     STORE_PAGE_FAULT: "store fault",
 }
 _NEEDS: Final = {
-    FETCH_FAULT: (X, "executed"),
+    FETCH_ACCESS_FAULT: (X, "executed"),
+    LOAD_ACCESS_FAULT: (R, "read"),
+    STORE_ACCESS_FAULT: (W, "written"),
+    FETCH_PAGE_FAULT: (X, "executed"),
     LOAD_PAGE_FAULT: (R, "read"),
     STORE_PAGE_FAULT: (W, "written"),
 }
@@ -103,6 +115,10 @@ def _rule(machine: Machine, trap: Trap) -> Iterator[str]:
         yield f"address {trap.tval:#x} cannot be {done}: {_reason(machine, trap.tval, need)}"
     if trap.cause in _MISALIGNED:
         yield f"address {trap.tval:#x}"
+    if machine.bare is not None:
+        why = machine.bare.unhandled(trap, machine.state)
+        if why is not None:
+            yield why
 
 
 def _reason(machine: Machine, addr: int, need: int) -> str:

@@ -34,6 +34,19 @@ SCALARS: Final = (
     "trap_cause_plus_1",
     "trap_tval",
     "trap_why",
+    # machine mode (Privileged 3); a bare-metal image begins in mode 3, all else runs in 0, user
+    "privilege",
+    "mstatus",
+    "units_off",  # what FS and VS of mstatus turn off, see `rvsim.insn.machine_csrs`
+    "mtvec",
+    "mscratch",
+    "mepc",
+    "mcause",
+    "mtval",
+    "mie",
+    "mcounteren",
+    "cycle_moved",  # what writes to mcycle and minstret add to the count
+    "instret_moved",
     # a reserved use that was carried on with, for the machine to report: a `Note`, 0 for none
     "note",
 )

@@ -22,6 +22,10 @@ if TYPE_CHECKING:
     from rvsim.trace.counters import Traffic
     from rvsim.trace.spike import SpikeLog
 
+_NO_WAY_OUT: Final = (
+    "it has made no system call: a bare-metal image ends by a store to its symbol tohost,"
+    " and this file has no such symbol"
+)
 _GUEST_ARGS: Final = "rvsim.guest_args"
 
 
@@ -264,6 +268,8 @@ def _report(options: Options, machine: Machine, result: RunResult) -> None:
         limit = limits.get(result.reason, f"--timeout {options.timeout}")
         done = f"{result.instret} instructions"
         click.echo(f"rvsim: limit {limit} reached after {done}, at {where}", err=True)
+        if machine.process is not None and not machine.process.has_called:
+            click.echo(f"  {_NO_WAY_OUT}", err=True)
 
 
 def _write_counts(

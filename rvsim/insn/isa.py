@@ -14,6 +14,7 @@ DEFINITION_FILES: Final = (
     "rv_m",
     "rv_a",
     "zicsr",
+    "priv",
     "zb",
     "zicond",
     "caches",

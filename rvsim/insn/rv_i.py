@@ -6,7 +6,14 @@ Zifencei and Zihintpause stand here too, beside the fences whose encodings they 
 from __future__ import annotations
 
 from rvsim import ir
-from rvsim.insn.causes import BREAKPOINT, ECALL_FROM_USER, FETCH_MISALIGNED
+from rvsim.config import MACHINE
+from rvsim.insn.causes import (
+    BREAKPOINT,
+    ECALL_FROM_MACHINE,
+    ECALL_FROM_USER,
+    FETCH_MISALIGNED,
+)
+from rvsim.insn.machine_csrs import M_MODE
 from rvsim.insn.registry import Context, insn
 from rvsim.insn.rv_forms import (
     OP_32,
@@ -186,7 +193,10 @@ def pause() -> None:
 
 
 @insn("ecall", "000000000000 00000 000 00000 1110011", unit=Unit.SYSTEM, ext="i", spec="I 2.8")
-def ecall() -> None:
+def ecall(ctx: Context) -> None:
+    if ctx.config.has((MACHINE,)):
+        with ir.when(ir.read("privilege") == M_MODE):
+            ir.trap(ECALL_FROM_MACHINE, "environment call")
     ir.trap(ECALL_FROM_USER, "environment call")
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from rvsim import ir
 from rvsim.insn.causes import ILLEGAL_INSTRUCTION
 from rvsim.insn.csrs import CSRS, refusal
+from rvsim.insn.machine_csrs import privilege_problem
 from rvsim.insn.registry import Context, insn
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
@@ -24,6 +25,10 @@ def access(ctx: Context, operand: Value, update: Update, *, writes: bool) -> Val
     if why is not None:
         ir.trap(ILLEGAL_INSTRUCTION, why)
         return None
+    problem = privilege_problem(ctx.config, number)
+    if problem is not None:
+        with ir.when(problem[0]):
+            ir.trap(ILLEGAL_INSTRUCTION, problem[1])
     csr = CSRS[number]
     old = csr.read(ctx.config)
     if writes and csr.write is not None:

@@ -163,7 +163,7 @@ def compilable(interp: Interpreter, pc: int, mode: Mode) -> Step | None:
 def _outside(program: Program, vector: bool) -> bool:
     """Whether it writes state that blocks are specialised on, in a way that can't be followed."""
     written = {s.name for s in program.body if isinstance(s, Write)}
-    if "note" in program.writes():
+    if not program.writes().isdisjoint({"note", "units_off"}):
         return True
     return not vector and "vstart" in written and "vtype" not in written
 

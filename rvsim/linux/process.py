@@ -91,6 +91,8 @@ class LinuxProcess:
         self.file_pages = bytearray(memory.size // PAGE)
         """For each page 1 if it shows a file."""
         self.sp = 0
+        self.has_called = False
+        """Whether it has made a system call."""
         self._note = note
         self._strace = strace
         self._sysroot = sysroot
@@ -130,6 +132,7 @@ class LinuxProcess:
         `ProcessExit` if the process ends, `BlockedForEver` if it waits for what can't happen.
         """
         number = state.x[_A7]
+        self.has_called = True
         self.sp = state.x[_SP]
         try:
             if number == _RT_SIGRETURN:

@@ -5,7 +5,8 @@
 
 As in Spike, registers come in the order of their numbers, a vector register shows all of it with
 the highest byte first, a load shows its addresses and a store its addresses and values, and an
-instruction that traps has no line; an ecall is one of these.  The privilege level is 0, user.
+instruction that traps has no line; an ecall is one of these.  The privilege level is 0, user,
+or 3, machine.
 
 Spike lists the vector registers of which it wrote an element: this log lists those that hold body
 elements, whatever the mask, and all of a group where agnostic elements are overwritten.
@@ -19,6 +20,7 @@ from typing import IO, Final
 from rvsim.decode import Decoded
 from rvsim.errors import RvsimError
 from rvsim.insn.csrs import CSRS
+from rvsim.insn.machine_csrs import M_MODE
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
 from rvsim.machine import Machine
@@ -48,6 +50,7 @@ class SpikeLog:
         self._file: IO[str] | None = None
         self._vl = 0
         self._vtype = VILL
+        self._privilege = 0
 
     def open(self, machine: Machine, path: str) -> None:
         """Begin the file; `RvsimError` if it cannot be written."""
@@ -57,6 +60,7 @@ class SpikeLog:
             raise RvsimError(f"cannot write {path}: {error.strerror}") from None
         self._machine = machine
         self._vl, self._vtype = machine.state["vl"], machine.state["vtype"]
+        self._privilege = machine.state["privilege"]
 
     def close(self) -> None:
         """Write out what is buffered."""
@@ -69,10 +73,15 @@ class SpikeLog:
 
     def instruction(self, d: Decoded | None, events: Sequence[Event]) -> None:
         """Log one instruction."""
-        if self._file is None or d is None or events[-1].kind == Kind.TRAP:
+        if self._file is None:
+            return
+        privilege, self._privilege = self._privilege, self._machine.state["privilege"]
+        if events[-1].kind == Kind.TRAP and self._machine.bare is not None:
+            self._privilege = M_MODE
+        if d is None or events[-1].kind == Kind.TRAP:
             return
         assert d.insn is not None, "only instructions retire"
-        line = "".join(self._parts(d, d.insn, events)) + "\n"
+        line = f"core   0: {privilege} " + "".join(self._parts(d, d.insn, events)) + "\n"
         try:
             self._file.write(line)
         except OSError as error:
@@ -81,7 +90,7 @@ class SpikeLog:
     # -- the parts of a line
 
     def _parts(self, d: Decoded, insn: Insn, events: Sequence[Event]) -> Iterator[str]:
-        yield f"core   0: 0 {_hex(d.pc, 8)} ({_hex(d.word, d.length)})"
+        yield f"{_hex(d.pc, 8)} ({_hex(d.word, d.length)})"
         written = {(e.number, _X_ORDER): e for e in events if e.kind == Kind.X}
         written |= {(e.number, _F_ORDER): e for e in events if e.kind == Kind.F}
         written |= {(e.number, _CSR_ORDER): e for e in events if e.kind == Kind.CSR}

@@ -13,12 +13,14 @@ import re
 import subprocess
 import sys
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 from elftools.elf.elffile import ELFFile
 
+from rvsim.config import MACHINE
 from rvsim.decode import Decoded, decode, problems
 from rvsim.disasm import assemble_text, disassemble, unwritten_fields
 from rvsim.insn.csrs import CSRS
@@ -30,7 +32,8 @@ from rvsim.vec.vtype import VType
 
 SAMPLES = 12
 TRIES = 4000
-CONFIG = make_config("generic-rv64gcv")
+PROFILE = make_config("generic-rv64gcv")
+CONFIG = replace(PROFILE, extensions=PROFILE.extensions | {MACHINE})
 VTYPES = [
     vtype
     for sew in range(3, 7)
@@ -38,7 +41,9 @@ VTYPES = [
     if (vtype := VType(sew, lmul)).supported(64)
 ]
 INSNS = [insn for insn in isa().insns if insn.unsupported is None]
-FEATURES = sorted({ext for insn in INSNS for ext in (*insn.extensions, *insn.requires)} - {"i"})
+FEATURES = sorted(
+    {ext for insn in INSNS for ext in (*insn.extensions, *insn.requires)} - {"i", "machine"}
+)
 
 NAMED_OTHERWISE = {
     ("pause", "fence w, 0"),  # to clang it is an alias

@@ -18,7 +18,9 @@ from rvsim.ir.numpy_runtime import GuestTrap
 from rvsim.mem import PAGE, GuestFault, Memory, R, W
 from rvsim.state import State
 from tests.isa.fields import legal_fields
+from tests.isa.machine_state import CSR_OF_WORD, machine_words, units_off
 from tests.oracle.element import OracleState, OracleTrap, execute
+from tests.oracle.machine import MACHINE, USER
 
 M64 = (1 << 64) - 1
 VLEN = 256
@@ -26,6 +28,8 @@ SCALAR = tuple(i for i in isa().insns if not i.unit.is_vector)
 TOUCHES_MEMORY = (Unit.LOAD, Unit.STORE, Unit.AMO, Unit.CACHE, Unit.FLOAD, Unit.FSTORE)
 CORNERS = (0, 1, 2, 31, 32, 63, 64, 0x7FFFFFFF, 0x80000000, 0xFFFFFFFF, (1 << 63) - 1, 1 << 63, M64)
 FFLAGS, FRM, FCSR, CYCLE, TIME, INSTRET = 0x001, 0x002, 0x003, 0xC00, 0xC01, 0xC02
+MISA, MENVCFG, MSTATUS = 0x301, 0x30A, 0x300
+MISA_VALUE = 2 << 62 | sum(1 << ord(letter) - ord("a") for letter in "abcdfimuv")
 HPMCOUNTERS = range(0xC03, 0xC20)
 LOAD_PAGE_FAULT, STORE_PAGE_FAULT = 13, 15
 
@@ -138,6 +142,7 @@ def cases(draw: st.DrawFn, insn: Insn) -> Case:
         "reservation_addr": reserved,
         "reservation_valid": draw(st.integers(0, 3)) and 1,
     }
+    words |= machine_words(others, draw(st.sampled_from((USER, MACHINE))))
     pc = draw(st.sampled_from((0, 0x10000, 0x7FFFFFFE, M64 - 3)))
     return Case(fields, x, f, pc, words)
 
@@ -176,6 +181,9 @@ def run_engine(insn: Insn, case: Case) -> Outcome:
     except GuestFault as stop:
         trap = {"load": LOAD_PAGE_FAULT, "store": STORE_PAGE_FAULT}[stop.access], stop.addr
     outcome: Outcome = {name: STATE[name] for name in case.words}
+    for counter in ("cycle", "instret"):
+        outcome[counter] = STATE[counter] + STATE[f"{counter}_moved"] & M64
+        del outcome[f"{counter}_moved"]
     if not STATE["reservation_valid"]:
         outcome["reservation_addr"] = None
     return outcome | {
@@ -195,9 +203,12 @@ def run_oracle(insn: Insn, case: Case) -> Outcome:
     state = OracleState(VLEN, memory, x=list(case.x), pc=case.pc, **{n: words[n] for n in vector})
     state.f = list(case.f)
     state.reservation = words["reservation_addr"] if words["reservation_valid"] else None
-    state.csr = {FFLAGS: words["fflags"], FRM: words["frm"], FCSR: 0, CYCLE: words["cycle"],
-                 TIME: words["cycle"] * 3 // 200, INSTRET: words["instret"],
-                 **dict.fromkeys(HPMCOUNTERS, 0)}  # fmt: skip
+    cycle, instret = (words[n] + words[f"{n}_moved"] & M64 for n in ("cycle", "instret"))
+    state.csr = {FFLAGS: words["fflags"], FRM: words["frm"], FCSR: 0, CYCLE: cycle,
+                 TIME: words["cycle"] * 3 // 200, INSTRET: instret, MISA: MISA_VALUE,
+                 MENVCFG: 0xF0, **dict.fromkeys(HPMCOUNTERS, 0),
+                 **{n: words[name] for name, n in CSR_OF_WORD.items()}}  # fmt: skip
+    state.privilege = words["privilege"]
     trap: tuple[int, int] | None = None
     try:
         execute(insn.name, state, oracle_fields(insn, case.fields), insn.length)
@@ -207,8 +218,11 @@ def run_oracle(insn: Insn, case: Case) -> Outcome:
     return outcome | {
         "fflags": state.csr[FFLAGS],
         "frm": state.csr[FRM],
-        "cycle": words["cycle"],
-        "instret": words["instret"],
+        "cycle": state.csr[CYCLE],
+        "instret": state.csr[INSTRET],
+        "privilege": state.privilege,
+        "units_off": units_off(state.csr[MSTATUS]),
+        **{name: state.csr[n] for name, n in CSR_OF_WORD.items()},
         "reservation_addr": state.reservation,
         "reservation_valid": int(state.reservation is not None),
         "trap": trap,

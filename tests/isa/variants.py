@@ -25,6 +25,7 @@ from rvsim.state import State
 from rvsim.vec.vtype import VType
 from tests.harness import BOUNDARIES, M64, VILL, WRITABLE, Case, applicable_modes, prepare
 from tests.isa.fields import REGISTERS
+from tests.isa.machine_state import machine_words
 from tests.isa.vector_cases import (
     CONFIGURATION,
     RELATIONS,
@@ -35,6 +36,7 @@ from tests.isa.vector_cases import (
     scalar,
 )
 from tests.oracle.float_operands import corners, random_rows
+from tests.oracle.machine import MACHINE, USER
 
 AGNOSTIC: tuple[Agnostic, ...] = ("undisturbed", "ones", "random")
 TOUCHES_MEMORY = (Unit.LOAD, Unit.STORE, Unit.AMO, Unit.CACHE, Unit.FLOAD, Unit.FSTORE)
@@ -286,6 +288,7 @@ def _situation(case: Case, rng: random.Random) -> Situation:
         "cycle": rng.getrandbits(40),
         "reservation_addr": rng.choice(case.x),
         "reservation_valid": rng.randrange(2),
+        **machine_words(rng, rng.choice((USER, MACHINE))),
     }
     base = _value(case.insn, case.fields, "rs1")
     if case.insn.unit == Unit.AMO and rng.random() < 0.7:

@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from tests.oracle import (
     compressed,
     ime,
+    machine,
     scalar,
     scalar_bits,
     scalar_float,
@@ -41,6 +42,7 @@ for _module in (
     scalar_memory,
     scalar_float,
     scalar_float_move,
+    machine,
     compressed,
     vector_config,
     vector_memory,

@@ -2,9 +2,11 @@
 
 from collections.abc import Callable, Mapping
 
+from tests.oracle import machine
 from tests.oracle.bits import M64, quotient, remainder, signed, unsigned
 from tests.oracle.state import (
     BREAKPOINT,
+    ECALL_FROM_MACHINE,
     ECALL_FROM_USER,
     FFLAGS,
     FRM,
@@ -154,7 +156,7 @@ def nothing(state: OracleState, fields: Fields) -> None:
 
 
 def ecall(state: OracleState, fields: Fields) -> None:
-    raise OracleTrap(ECALL_FROM_USER)
+    raise OracleTrap(ECALL_FROM_MACHINE if state.privilege == machine.MACHINE else ECALL_FROM_USER)
 
 
 def ebreak(state: OracleState, fields: Fields) -> None:
@@ -178,6 +180,9 @@ def read_csr(state: OracleState, csr: int) -> int:
     }
     if csr in vector:
         return vector[csr]
+    privileged = machine.read(state, csr)
+    if privileged is not None:
+        return privileged
     if csr not in state.csr:
         raise OracleTrap(ILLEGAL_INSTRUCTION)
     if csr == FCSR:
@@ -201,7 +206,7 @@ def write_csr(state: OracleState, csr: int, value: int) -> None:
         state.frm = value & 7
     elif csr == FCSR:
         state.fflags, state.frm = value & 31, value >> 5 & 7
-    else:
+    elif not machine.write(state, csr, value):
         state.csr[csr] = value & M64
 
 
@@ -215,6 +220,7 @@ def csr_row(update: Binary, immediate: bool, always_writes: bool) -> Row:
         read_only = csr >> 10 == 3
         if writes and read_only:
             raise OracleTrap(ILLEGAL_INSTRUCTION)
+        machine.check_privilege(state, csr)
         old = read_csr(state, csr)
         if writes:
             write_csr(state, csr, update(old, operand))

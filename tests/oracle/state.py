@@ -12,6 +12,7 @@ LOAD_ACCESS_FAULT = 5
 STORE_MISALIGNED = 6
 STORE_ACCESS_FAULT = 7
 ECALL_FROM_USER = 8
+ECALL_FROM_MACHINE = 11
 LOAD_PAGE_FAULT = 13
 STORE_PAGE_FAULT = 15
 
@@ -55,6 +56,7 @@ class OracleState:
     vl_policy: Literal["max", "half"] = "max"
     misaligned_vector_ok: bool = True
     csr: dict[int, int] = field(default_factory=dict)
+    privilege: int = 0
     next_pc: int = 0
 
     def __post_init__(self) -> None:

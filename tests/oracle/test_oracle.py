@@ -29,7 +29,7 @@ VECTOR_FIELDS = {"vd": 8, "vs1": 16, "vs2": 24, "vs3": 8, "vm": 1, "vtypei": E16
 FLOAT_FIELDS = {"fd": 8, "fs1": 9, "fs2": 10, "fs3": 11, "rm": 0}
 FIELDS = {**SCALAR_FIELDS, **FLOAT_FIELDS, **VECTOR_FIELDS, "imm": 4, "aq": 0, "rl": 0}
 
-TRAPS = {"ecall", "ebreak", "c.ebreak"}
+TRAPS = {"ecall", "ebreak", "c.ebreak", "mret"}
 
 
 @pytest.mark.parametrize(

@@ -39,7 +39,9 @@ MAY_IMPORT = {
     # engines
     "interp": "config state mem lanes ir vec insn decode",
     "jit": "state mem ir vec insn decode interp",
-    "machine": "errors config state mem profiles elf linux decode interp",
+    # what surrounds a bare-metal image
+    "bare": "errors state mem elf insn interp",
+    "machine": "errors config state mem profiles elf linux decode interp bare",
     # listeners and reports
     "trace": "errors state mem vec insn decode interp machine",
     "report": "mem profiles vec insn decode disasm interp machine",

@@ -57,4 +57,22 @@ def test_every_register_reads_and_writes_under_a_full_profile() -> None:
     full = Config(frozenset(e for csr in CSRS.values() for e in csr.extensions))
     for csr in CSRS.values():
         name = "csrrs" if csr.write is None else "csrrw"
-        assert trap_of(program(name, csr.number, rs1=0, config=full)) is None, csr.name
+        traced = program(name, csr.number, rs1=0, config=full)
+        assert not [s for s in traced.body if isinstance(s, Trap)], csr.name
+
+
+def test_user_mode_profiles_have_no_register_of_machine_mode() -> None:
+    text = "CSR mstatus is for machine mode, which only an image with a tohost symbol runs in"
+    assert refusal(PROFILE, 0x300, writes=False) == text
+    assert {csr.name for csr in CSRS.values() if csr.privileged} == {
+        csr.name for csr in CSRS.values() if csr.extensions == ("machine",)
+    }
+
+
+def test_only_machine_mode_makes_a_trap_of_privilege() -> None:
+    machine = Config(PROFILE.extensions | {"machine"})
+    assert trap_of(program("csrrs", 0xC02, rs1=0)) is None
+    assert trap_of(program("csrrs", 0xC02, rs1=0, config=machine)) == (
+        "mcounteren hides instret from user mode"
+    )
+    assert trap_of(program("csrrw", 0x340, config=machine)) == "CSR mscratch is for machine mode"
