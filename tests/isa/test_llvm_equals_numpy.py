@@ -43,21 +43,21 @@ class Result:
     trap: Trapped
     snapshot: bytes
     outcome: Outcome
-    f: tuple[int, ...]
     words: dict[str, int]
 
     @staticmethod
     def of(state: State, memory: Memory, trap: Trapped) -> Result:
         words = {name: state[name] for name in OTHER_WORDS}
         outcome = observe(state, memory, None)
-        return Result(trap, state.snapshot(), outcome, tuple(state.f), words)
+        return Result(trap, state.snapshot(), outcome, words)
 
 
 # -- the two back ends
 
 
 def mode_of(variant: Variant, state: State) -> Mode:
-    return replace(Mode.of(state), elements=variant.elements)
+    """What the trace is made for; units that are off refuse instructions, and trace nothing."""
+    return replace(Mode.of(state), elements=variant.elements, off=0)
 
 
 def run_numpy(variant: Variant, situation: Situation, interpreter: Interpreter) -> Result:
@@ -132,21 +132,19 @@ def _differences(situation: Situation, expected: Result, got: Result) -> Iterato
     if expected.trap != got.trap:
         yield f"trap (cause, tval, why): expected {expected.trap}, got {got.trap}"
     yield from differences(situation.case, expected.outcome, got.outcome)
-    for i, (want, have) in enumerate(zip(expected.f, got.f, strict=True)):
-        if want != have:
-            yield f"f{i}: expected {want:#x}, got {have:#x}"
     for name, want in expected.words.items():
         if want != got.words[name]:
             yield f"{name}: expected {want:#x}, got {got.words[name]:#x}"
-    if expected.snapshot != got.snapshot:
-        yield "the states' bytes"
 
 
 def assert_equal(variant: Variant, situation: Situation, expected: Result, got: Result) -> None:
-    if found := list(_differences(situation, expected, got)):
+    found = list(_differences(situation, expected, got))
+    if found or expected.snapshot != got.snapshot:
         words = "  ".join(f"{name} {value:#x}" for name, value in situation.words.items())
         title = f"[{variant.elements}] {situation.case}\n  {words}"
-        raise AssertionError("\n  ".join([title, *found[:SHOWN]]))
+        raise AssertionError(
+            "\n  ".join([title, *(found[:SHOWN] or ["the bytes of the states differ"])])
+        )
 
 
 def agree(variant: Variant, native: Native) -> None:
@@ -169,7 +167,8 @@ def vlen_for(insn: Insn, wanted: int) -> int:
 def test_llvm_equals_numpy(insn: Insn) -> None:
     plain, other = variants(insn, 2, STATES, vlen=vlen_for(insn, 128))
     agree(plain, *lowered([plain], opt=1))
-    agree(other, optimised(other))
+    if "segment" not in insn.unit:  # a quarter of all instructions, much alike and slow to optimise
+        agree(other, optimised(other))
 
 
 @pytest.mark.slow

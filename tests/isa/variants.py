@@ -13,7 +13,7 @@ from functools import cache
 
 import numpy as np
 
-from rvsim.config import Agnostic
+from rvsim.config import Agnostic, ReductionOrder
 from rvsim.decode import problems
 from rvsim.insn.csrs import CSRS
 from rvsim.insn.encoding import FieldCode
@@ -39,6 +39,7 @@ from tests.oracle.float_operands import corners, random_rows
 from tests.oracle.machine import MACHINE, USER
 
 AGNOSTIC: tuple[Agnostic, ...] = ("undisturbed", "ones", "random")
+ORDERS: tuple[ReductionOrder, ...] = ("sequential", "tree", "random")
 TOUCHES_MEMORY = (Unit.LOAD, Unit.STORE, Unit.AMO, Unit.CACHE, Unit.FLOAD, Unit.FSTORE)
 PCS = (0, 0x10000, 0x7FFFFFFE, M64 - 3)
 FIELD_TRIES = 1000
@@ -46,16 +47,13 @@ FIELD_TRIES = 1000
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """A case, and the state that it says nothing of: f registers and other words."""
+    """A case, and words of the state that it says nothing of."""
 
     case: Case
-    f: tuple[int, ...]
     words: dict[str, int]
 
     def establish(self, state: State, memory: Memory) -> None:
         prepare(self.case, state, memory)
-        for i, value in enumerate(self.f):
-            state.f[i] = value
         for name, value in self.words.items():
             state[name] = value
 
@@ -136,7 +134,8 @@ def _vector_case(insn: Insn, vlen: int, rng: random.Random) -> Case:
         "vill": rng.randrange(5),
     }
     case = build_case(insn, fields, drawn, agnostic=AGNOSTIC, vlens=(vlen,))
-    return replace(_floats(case, rng), seed=1)
+    order = rng.choice(ORDERS) if "redusum" in insn.name else "sequential"
+    return replace(_floats(case, rng), seed=1, reduction_order=order, reduction_seed=1)
 
 
 def _another_vector_case(first: Case, known: str, rng: random.Random) -> Case:
@@ -282,9 +281,13 @@ def _f_register(rng: random.Random) -> int:
 
 
 def _situation(case: Case, rng: random.Random) -> Situation:
+    case = replace(
+        case,
+        f=tuple(_f_register(rng) for _ in range(32)),
+        frm=rng.choice((0, 1, 2, 3, 4, 0, 1, 2, 3, 4, rng.randrange(8))),
+        fflags=rng.getrandbits(5),
+    )
     words = {
-        "frm": rng.choice((0, 1, 2, 3, 4, 0, 1, 2, 3, 4, rng.randrange(8))),
-        "fflags": rng.getrandbits(5),
         "cycle": rng.getrandbits(40),
         "reservation_addr": rng.choice(case.x),
         "reservation_valid": rng.randrange(2),
@@ -293,7 +296,7 @@ def _situation(case: Case, rng: random.Random) -> Situation:
     base = _value(case.insn, case.fields, "rs1")
     if case.insn.unit == Unit.AMO and rng.random() < 0.7:
         words["reservation_addr"] = case.x[base]
-    return Situation(case, tuple(_f_register(rng) for _ in range(32)), words)
+    return Situation(case, words)
 
 
 def supported() -> Iterator[Insn]:
