@@ -22,7 +22,8 @@ class Config:
 
     `vlen` and `elen` are in bits.  `agnostic` says what agnostic elements become (``random`` hashes
     `seed`), `vl_policy` what vset* does between VLMAX and 2*VLMAX, `reserved` whether reserved
-    encodings trap; `reduction_order` is the order of unordered floating-point sums.
+    encodings trap; `reduction_order` is the order of unordered floating-point sums; `host_float`
+    allows the host's arithmetic where it is as exact as softfloat.
     """
 
     extensions: frozenset[str]
@@ -35,6 +36,7 @@ class Config:
     misaligned_vector: bool = True
     reduction_order: ReductionOrder = "sequential"
     reduction_seed: int = 0
+    host_float: bool = True
 
     @property
     def vlenb(self) -> int:

@@ -15,6 +15,8 @@ from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Final, Protocol
 
+import numpy as np
+
 from rvsim.config import MACHINE, Config
 from rvsim.decode import Decoded, decode, fetch, problems, refusal
 from rvsim.insn.isa import isa
@@ -24,6 +26,7 @@ from rvsim.insn.units import Unit
 from rvsim.insn.v_config import NOTES
 from rvsim.ir import Program
 from rvsim.ir.numpy_backend import compile_python
+from rvsim.ir.numpy_host import host_operation
 from rvsim.ir.numpy_runtime import NAMESPACE, GuestTrap
 from rvsim.lanes import LaneAccess
 from rvsim.mem import GuestFault, Memory
@@ -31,8 +34,8 @@ from rvsim.state import SLOT, State
 from rvsim.vec.vtype import VType
 
 ILLEGAL: Final = 2
-_PAGE_FAULTS: Final = {"fetch": 12, "load": 13, "store": 15}
-_ACCESS_FAULTS: Final = {"fetch": 1, "load": 5, "store": 7}
+_FAULT_CAUSE: Final = {"fetch": 12, "load": 13, "store": 15}
+_ACCESS_FAULT: Final = {12: 1, 13: 5, 15: 7}
 _M64: Final = (1 << 64) - 1
 _PC, _INSTRET, _CYCLE = SLOT["pc"], SLOT["instret"], SLOT["cycle"]
 _VL, _VTYPE, _VSTART, _NOTE = SLOT["vl"], SLOT["vtype"], SLOT["vstart"], SLOT["note"]
@@ -169,6 +172,7 @@ def namespace(state: State, memory: Memory) -> dict[str, Any]:
     lanes = LaneAccess(memory)
     names: dict[str, Any] = {
         **NAMESPACE,
+        "host_operation": host_operation,
         "s": state.words,
         "load_run": lanes.load_run,
         "load_at": lanes.load_at,
@@ -196,7 +200,7 @@ def _generated(
 ) -> Generated:
     zero = frozenset(n.removesuffix("=0") for n, v in statics if n.endswith("=0") and v)
     program = _program(insn, statics, config, mode)
-    source = compile_python(program, zero=zero, events=events)
+    source = compile_python(program, zero=zero, events=events, host=config.host_float)
     reads, writes = program.reads(), program.writes()
     changes_flow = not writes.isdisjoint(_CHANGES_FLOW)
     effects = Effects(
@@ -367,6 +371,7 @@ class Interpreter:
             self._code_for[mode_state] = found
         return found
 
+    @np.errstate(all="ignore")
     def run(self, fuel: int, deadline: float | None = None) -> tuple[Trap | None, int]:
         """Execute at most `fuel` instructions: (the trap that stopped it or None, fuel left).
 
@@ -386,7 +391,8 @@ class Interpreter:
                     block = code.blocks[pc] = self._block(pc, code.mode, limit)
                     clock = 1  # generating code takes long
                 except GuestFault as fault:
-                    trap = Trap(self._fault_cause("fetch"), pc, fault.addr, "instruction fetch")
+                    cause = self._cause(_FAULT_CAUSE["fetch"])
+                    trap = Trap(cause, pc, fault.addr, "instruction fetch")
                     self.trapped(trap)
                     return trap, fuel
             if len(block.calls) > fuel:
@@ -443,15 +449,15 @@ class Interpreter:
         s[_INSTRET] += done
         block.stops[done] = block.stops.get(done, 0) + 1
         if isinstance(stop, GuestFault):
-            cause = self._fault_cause(stop.access)
+            cause = self._cause(_FAULT_CAUSE[stop.access])
             return Trap(cause, at.pc, stop.addr, f"{stop.access} page fault")
         # mtval of an illegal instruction is the instruction itself, whoever refused it.
         tval = at.word if stop.cause == ILLEGAL else stop.tval
-        return Trap(stop.cause, at.pc, tval, stop.why)
+        return Trap(self._cause(stop.cause), at.pc, tval, stop.why)
 
-    def _fault_cause(self, access: str) -> int:
-        """Machine mode has no pages: what it may not access is an access fault."""
-        return (_ACCESS_FAULTS if self.config.has((MACHINE,)) else _PAGE_FAULTS)[access]
+    def _cause(self, cause: int) -> int:
+        """Machine mode has no pages: what would be a page fault is an access fault."""
+        return _ACCESS_FAULT.get(cause, cause) if self.config.has((MACHINE,)) else cause
 
     # -- what ran
 

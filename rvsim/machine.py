@@ -88,6 +88,7 @@ class Machine:
         vl_policy: VlPolicy = "max",
         reserved: Reserved = "trap",
         reduction_order: str = "sequential",
+        host_float: bool = True,
         memory_size: int = 4 << 30,
         note: Callable[[str], object] = lambda text: None,
         names: Callable[[Machine], Mapping[str, Any]] | None = None,
@@ -102,6 +103,7 @@ class Machine:
             vl_policy=vl_policy,
             reserved=reserved,
             reduction_order=reduction_order,
+            host_float=host_float,
         )
         self._cpu = cpu
         self.memory = Memory(memory_size)

@@ -113,6 +113,7 @@ def make_config(
     vl_policy: VlPolicy = "max",
     reserved: Reserved = "trap",
     reduction_order: str = "sequential",
+    host_float: bool = True,
 ) -> Config:
     """The configuration of a run.
 
@@ -144,6 +145,7 @@ def make_config(
         misaligned_vector=base.misaligned_vector,
         reduction_order=order,
         reduction_seed=order_seed,
+        host_float=host_float,
     )
 
 

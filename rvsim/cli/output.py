@@ -100,6 +100,7 @@ def run_as_json(
             "reserved": config.reserved,
             "reduction_order": config.reduction_order,
             "reduction_seed": config.reduction_seed,
+            "host_float": config.host_float,
             "memory_bytes": result.machine.memory.size,
         },
         "reason": result.reason,

@@ -96,6 +96,14 @@ class Options:
     help="Order of unordered floating-point sums: sequential, tree or random:SEED.",
 )
 @click.option(
+    "--no-host-float",
+    "host_float",
+    is_flag=True,
+    default=True,
+    flag_value=False,
+    help="Compute floating point with integers only, to tell a fault of the host's from ours.",
+)
+@click.option(
     "--memory",
     callback=size,
     metavar="SIZE",

@@ -19,6 +19,7 @@ from rvsim.insn.v_float_forms import (
     first_operand,
     float_widths,
     format_of,
+    harmless,
 )
 from rvsim.insn.v_forms import shape_of
 from rvsim.ir import Value
@@ -51,9 +52,9 @@ def _define(
     def run(ctx: Context) -> None:
         require_legal_frm()
         shape = shape_of(ctx)
-        source_bits = 1 << widths(ends.source, ctx.v)[0]
-        result, flags = convert(ctx, ir.read_v("vs2", shape.n, source_bits))
-        accrue(flags.masked(shape.active()))
+        lanes = ir.read_v("vs2", shape.n, _bits(ctx, ends.source))
+        result, flags = convert(ctx, harmless(shape, lanes, 0))
+        accrue(flags)
         shape.write("vd", result)
         shape.done()
 
@@ -142,9 +143,12 @@ def vfwmaccbf16(ctx: Context) -> None:
     """vd += op1 * vs2, in f32 from bf16."""
     shape = shape_of(ctx)
     factors = (first_operand(ctx, shape.n, BF16), ir.read_v("vs2", shape.n, 16))
-    (a, raised_a), (b, raised_b) = (fp.convert(BF16, F32, v, fp.RNE) for v in factors)
-    result, raised = fp.fma(F32, a, b, ir.read_v("vd", shape.n, 32), dynamic_mode())
-    accrue(*(flags.masked(shape.active()) for flags in (raised_a, raised_b, raised)))
+    (a, raised_a), (b, raised_b) = (
+        fp.convert(BF16, F32, harmless(shape, v, BF16.one), fp.RNE) for v in factors
+    )
+    addend = harmless(shape, ir.read_v("vd", shape.n, 32), F32.one)
+    result, raised = fp.fma(F32, a, b, addend, dynamic_mode())
+    accrue(raised_a, raised_b, raised)
     shape.write("vd", result)
     shape.done()
 

@@ -69,11 +69,11 @@ def semantics(body: Body, eews: FloatWidths) -> Callable[[Context], None]:
         if "rm" not in parameters:
             require_legal_frm()
         widest = eews.vs2 if eews.vd.kind == "mask" else eews.vd
-        operands = _Operands(ctx, shape, eews, format_of(ctx, widest))
+        operands = _Operands(ctx, shape, eews, format_of(ctx, widest), "rm" in parameters)
         outcome = body(*(operands.argument(name) for name in parameters))
         result, flags = outcome if isinstance(outcome, tuple) else (outcome, None)
         raised = [*operands.flags, *((flags,) if flags else ())]
-        accrue(*(f.masked(shape.active()) for f in raised))
+        accrue(*(f if operands.harmless else f.masked(shape.active()) for f in raised))
         if eews.vd.kind == "mask":
             shape.write_mask("vd", result)
         else:
@@ -83,11 +83,25 @@ def semantics(body: Body, eews: FloatWidths) -> Callable[[Context], None]:
     return run
 
 
-class _Operands:
-    """Reads what a body asks for, and keeps the flags that widening raises."""
+def harmless(shape: Shape, lanes: Value, number: int) -> Value:
+    """The lanes with `number`, which the operation is exact on, in all inactive elements.
 
-    def __init__(self, ctx: Context, shape: Shape, eews: FloatWidths, fmt: Format) -> None:
+    So they raise no flags, nor do infinities and NaNs there keep the host from computing.
+    """
+    return ir.where(shape.active(), lanes, number)
+
+
+class _Operands:
+    """Reads what a body asks for, and keeps the flags that widening raises.
+
+    Bodies that round get `harmless` operands; for others it is cheaper to mask their flags.
+    """
+
+    def __init__(
+        self, ctx: Context, shape: Shape, eews: FloatWidths, fmt: Format, harmless: bool
+    ) -> None:
         self.ctx, self.shape, self.eews, self.fmt = ctx, shape, eews, fmt
+        self.harmless = harmless
         self.flags: list[Flags] = []
 
     def argument(self, name: str) -> object:
@@ -99,7 +113,8 @@ class _Operands:
             case "carry":
                 return ir.read_mask(0, self.shape.n)
             case "vd":
-                return ir.read_v("vd", self.shape.n, format_of(self.ctx, self.eews.vd).width)
+                fmt = format_of(self.ctx, self.eews.vd)
+                return self._settled(ir.read_v("vd", self.shape.n, fmt.width), fmt)
             case "vs2":
                 source = format_of(self.ctx, self.eews.vs2)
                 return self._widened(ir.read_v("vs2", self.shape.n, source.width), source)
@@ -108,7 +123,11 @@ class _Operands:
                 return self._widened(first_operand(self.ctx, self.shape.n, source), source)
         raise TypeError(f"{self.ctx.insn.name}: unknown body parameter {name!r}")
 
+    def _settled(self, lanes: Value, fmt: Format) -> Value:
+        return harmless(self.shape, lanes, fmt.one) if self.harmless else lanes
+
     def _widened(self, lanes: Value, source: Format) -> Value:
+        lanes = self._settled(lanes, source)
         if source is self.fmt:
             return lanes
         wide, flags = fp.convert(source, self.fmt, lanes, fp.RNE)  # exact: no mode matters

@@ -15,7 +15,7 @@ from rvsim.fp import Flags, Format
 from rvsim.insn.fp_forms import accrue, dynamic_mode, require_legal_frm
 from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
-from rvsim.insn.v_float_forms import define_float, float_widths, format_of
+from rvsim.insn.v_float_forms import define_float, float_widths, format_of, harmless
 from rvsim.insn.v_forms import shape_of
 from rvsim.insn.v_mask import require_vstart_0
 from rvsim.ir import Value
@@ -32,7 +32,7 @@ def _operands(ctx: Context, scalar: Eew) -> tuple[Format, Value, Value, Value, F
     elements = ir.read_v("vs2", shape.n, source.width)
     raised = None
     if fmt is not source:
-        elements, raised = fp.convert(source, fmt, elements, fp.RNE)
+        elements, raised = fp.convert(source, fmt, harmless(shape, elements, 0), fp.RNE)
     start = ir.extract(ir.read_v("vs1", ctx.config.vlen // fmt.width, fmt.width), 0)
     return fmt, start, elements, shape.active(), raised
 
@@ -48,7 +48,7 @@ def _sum(kind: Kind, scalar: Eew) -> Callable[[Context], None]:
         require_vstart_0(ctx)
         fmt, start, elements, active, raised = _operands(ctx, scalar)
         order = ctx.config.reduction_order
-        widened = () if raised is None else (raised.masked(active),)
+        widened = () if raised is None else (raised,)
         if kind == "unordered" and order == "tree":
             total, flags = _tree(fmt, start, elements, active)
         else:

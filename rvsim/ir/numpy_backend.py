@@ -2,19 +2,23 @@
 
 Scalars are Python ints in [0, 2^width), lanes are unsigned NumPy arrays, masks are bool arrays.
 A splat stays a Python int as long as it can: NumPy adds an int to an array of any width without
-widening it, and a one-element array addition costs ten times a Python one.
+widening it, and a one-element array addition costs ten times a Python one.  Constants beside lanes
+are arrays of no dimensions, made once.
 
-The source is a function of the operand fields (`rd`, `imm`, …).  It finds the state and memory
-of one machine in its globals, which `rvsim.interp.namespace` provides.
+The source is a function of the operand fields (`rd`, `imm`, …), behind the constants and host
+operations that it uses.  It finds the state and memory of one machine in its globals, which
+`rvsim.interp.namespace` provides.
 """
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Callable
 from typing import Final
 
 from rvsim.ir import trace as tr
+from rvsim.ir.numpy_host import HOST, base_name
 from rvsim.ir.prims import STATEMENTS, check_complete
 from rvsim.ir.trace import Program, Region, Statement
 from rvsim.ir.types import Type
@@ -32,22 +36,29 @@ def compile_python(
     *,
     zero: frozenset[str] = frozenset(),
     events: bool = False,
+    host: bool = True,
 ) -> str:
     """Source of a function `name` of the program's operand fields.
 
     `zero` names destination fields that are x0, whose writes are dropped.  With `events`, register
-    writes call ``log_x(register)``, ``log_v(register, count)`` and ``log_csr(name)``.
+    writes call ``log_x(register)``, ``log_v(register, count)`` and ``log_csr(name)``.  With `host`,
+    operations of `numpy_host` are tried first; callers turn NumPy's floating-point warnings off.
     """
-    emitter = _Emitter(program, zero, events)
+    emitter = _Emitter(program, zero, events, host)
     emitter.block(program.body)
+    made_once = "".join(f"{name} = {text}\n" for name, text in emitter.made_once.items())
     body = "\n".join(emitter.lines) or "    pass"
-    return f"def {name}({', '.join(program.params())}):\n{body}\n"
+    return f"{made_once}def {name}({', '.join(program.params())}):\n{body}\n"
 
 
 class _Emitter:
-    def __init__(self, program: Program, zero: frozenset[str], events: bool) -> None:
+    def __init__(
+        self, program: Program, zero: frozenset[str], events: bool, host: bool = True
+    ) -> None:
         self.zero = zero
         self.events = events
+        self.host = host
+        self.made_once: dict[str, str] = {}
         self.lines: list[str] = []
         self.indent = 1
         self.names: dict[int, str] = {}
@@ -87,6 +98,9 @@ class _Emitter:
         text = RULES[value.prim](self, value)
         if self.uses[id(value)] <= 1 or value.prim in ("const", "param", "splat"):
             return text
+        if text.isidentifier():
+            self.names[id(value)] = text
+            return text
         return self.assign(value, text)
 
     def args(self, value: Value) -> list[str]:
@@ -102,24 +116,38 @@ class _Emitter:
     def typed(self, value: Value) -> str:
         """As `expr`, but a splatted int carries its dtype."""
         text = self.expr(value)
-        return f"{_dtype(value.type)}({text})" if value.prim == "splat" else text
+        splat_of_int = value.prim == "splat" and value.const is None
+        return f"{_dtype(value.type)}({text})" if splat_of_int else text
+
+    def constant(self, value: int, dtype: str) -> str:
+        """The name of a constant beside lanes, which no other value has."""
+        name = f"c_{dtype}_{value:x}".replace("-", "minus_")
+        self.made_once[name] = f"lane_const({value:#x}, {dtype})"
+        return name
 
     def signed(self, value: Value) -> str:
         """The operand as a signed number, or as lanes of a signed dtype."""
-        text, width = self.expr(value), value.type.width
-        if value.type.lanes is not None and value.prim != "splat":
-            return f"{text}.view(i{width})"
+        width = value.type.width
         sign = 1 << (width - 1)
         if value.const is not None:
-            return f"({(value.const ^ sign) - sign})"
+            number = (value.const ^ sign) - sign
+            return f"({number})" if value.prim != "splat" else self.constant(number, f"i{width}")
+        text = self.expr(value)
+        if value.type.lanes is not None and value.prim != "splat":
+            return f"{text}.view(i{width})"
         return f"(({text} ^ 0x{sign:x}) - 0x{sign:x})"
 
-    def amount(self, value: Value) -> str:
-        """A shift amount modulo the width."""
-        limit = value.type.width - 1
+    def amount(self, value: Value, kind: str = "u") -> str:
+        """A shift amount modulo the width; lanes have a dtype of this kind."""
+        width = value.type.width
+        limit = width - 1
         if value.const is not None:
-            return str(value.const & limit)
-        return f"({self.expr(value)} & {limit})"
+            amount = value.const & limit
+            return str(amount) if not _is_array(value) else self.constant(amount, f"{kind}{width}")
+        if value.prim == "splat" or not _is_array(value):
+            return f"({self.expr(value)} & {limit})"
+        text = f"({self.expr(value)} & {self.constant(limit, f'u{width}')})"
+        return text if kind == "u" else f"{text}.view(i{width})"
 
     def wrap(self, value: Value, text: str) -> str:
         """Scalar arithmetic needs its result cut to the width; arrays wrap by themselves."""
@@ -166,7 +194,7 @@ def _compare(symbol: str, *, signed: bool = False) -> Rule:
         if v.prim == "lt_u" and a.prim == "iota" and b.prim == "splat":
             n = a.type.lanes or 0
             if n <= a.type.ones:  # the mask of the first lanes, made once for each length
-                return f"first_lanes({n}, {g.expr(b)})"
+                return f"first_lanes({n}, {g.expr(b.args[0])})"
         if signed and not _is_array(v):  # biased unsigned comparison
             sign = f"0x{1 << (a.type.width - 1):x}"
             return f"(({g.expr(a)} ^ {sign}) {symbol} ({g.expr(b)} ^ {sign}))"
@@ -196,11 +224,10 @@ def _shr_s(g: _Emitter, v: Value) -> str:
     w = v.type.width
     if not _is_array(v):
         return f"({g.wrap(v, f'({g.signed(a)} >> {g.amount(b)})')})"
-    amount = g.amount(b)
-    if b.prim != "splat":
-        amount = f"{amount}.view(i{w})"
-    base = f"i{w}({g.signed(a)})" if a.prim == "splat" else g.signed(a)
-    return f"({base} >> {amount}).view(u{w})"
+    base = g.signed(a)
+    if a.prim == "splat" and a.const is None:
+        base = f"i{w}({base})"
+    return f"({base} >> {g.amount(b, 'i')}).view(u{w})"
 
 
 def _helper(name: str, *, array_of: tuple[int, ...] = ()) -> Rule:
@@ -261,10 +288,14 @@ def _trunc(g: _Emitter, v: Value) -> str:
     (a,) = g.args(v)
     if not _is_array(v):
         return f"({a} & 0x{v.type.ones:x})"
-    return f"({a} & 1).astype(bool_)" if v.attrs[0] == 1 else f"{a}.astype(u{v.attrs[0]})"
+    if v.attrs[0] == 1:
+        return f"({a} & {g.constant(1, _dtype(v.args[0].type))}).astype(bool_)"
+    return f"{a}.astype(u{v.attrs[0]})"
 
 
 def _splat(g: _Emitter, v: Value) -> str:
+    if v.const is not None:
+        return g.constant(v.const, _dtype(v.type))
     scalar = g.expr(v.args[0])
     return f"bool_({scalar})" if v.type.is_mask else scalar  # NumPy would widen bools beside ints
 
@@ -302,6 +333,8 @@ def _reduce(g: _Emitter, v: Value) -> str:
     kind: str = v.attrs[0]
     width = v.type.width
     ufuncs = {"add": "add", "and": "bitwise_and", "or": "bitwise_or", "xor": "bitwise_xor"}
+    if v.type.width == 1 and kind != "xor":
+        return f"{'any_lane' if kind == 'or' else 'every_lane'}({g.array(a)})"
     if kind in ufuncs:
         return f"int(np.{ufuncs[kind]}.reduce({g.array(a)}, dtype={_dtype(a.type)}))"
     array = g.array(a) if kind.endswith("_u") else f"{g.array(a)}.view(i{width})"
@@ -390,14 +423,39 @@ def _for(g: _Emitter, v: Value) -> str:
 
 
 def _call(g: _Emitter, v: Value) -> str:
+    """What the host makes of it; its definition where there is no such thing or the host refuses.
+
+    The host takes the operands that are lanes; a scalar is a rounding mode, and 0 the host's.
+    """
     function = v.attrs[0]
+    texts = [g.array(a) if _is_array(a) else g.expr(a) for a in v.args]
     outer = dict(g.names)
-    for param, arg in zip(function.params, v.args, strict=True):
-        text = g.array(arg) if _is_array(arg) else g.expr(arg)
+    for param, text in zip(function.params, texts, strict=True):
         g.names[id(param)] = text if text.isidentifier() else g.assign(param, text)
+    outcome = ""
+    if g.host and base_name(function.name) in HOST and all(map(_is_array, v.args[:1])):
+        outcome = _host_call(g, function)
+        g.line(f"if {outcome} is None:")
+        g.indent += 1
     results = [g.array(r) if _is_array(r) else g.expr(r) for r in function.results]
+    text = f"({', '.join(results)},)"
+    if outcome:
+        g.line(f"{outcome} = {text}")
+        g.indent -= 1
     g.names = outer
-    return f"({', '.join(results)},)"
+    return outcome or text
+
+
+def _host_call(g: _Emitter, function: tr.Function) -> str:
+    g.fresh += 1
+    outcome = f"t{g.fresh}"
+    host = re.sub(r"\W+", "_", f"host_{'_'.join((function.name, *function.labels))}")
+    g.made_once[host] = f"host_operation({function.name!r}, {function.labels})"
+    lanes = ", ".join(g.names[id(p)] for p in function.params if _is_array(p))
+    modes = [g.names[id(p)] for p in function.params if not _is_array(p)]
+    condition = f" if {modes[0]} == 0 else None" if modes else ""
+    g.line(f"{outcome} = {host}({lanes}){condition}")
+    return outcome
 
 
 def _unreachable(g: _Emitter, v: Value) -> str:

@@ -226,6 +226,12 @@ def test_json(rvsim: Cli, program: Program, tmp_path: Path) -> None:
     assert sorted(p.name for p in tmp_path.iterdir()) == ["out.json", "prog.elf"]
 
 
+@pytest.mark.parametrize(("options", "used"), [([], True), (["--no-host-float"], False)])
+def test_no_host_float(rvsim: Cli, program: Program, options: list[str], used: bool) -> None:
+    result = rvsim("run", program(*VECTOR), *options, "--json", "-")
+    assert json.loads(result.out.splitlines()[-1])["config"]["host_float"] is used
+
+
 def test_json_on_stdout_is_the_last_line(rvsim: Cli, program: Program) -> None:
     result = rvsim("run", program(*write(1, 3), OVERLAP, data=b"hi\n"), "--json", "-")
     first, last = result.out.splitlines()

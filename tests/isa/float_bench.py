@@ -42,12 +42,21 @@ def deliver(outcome: Any, width: int) -> tuple[Value, Value]:
 class Bench:
     """One operation, `n` lanes at a time; ``n == 0`` is the scalar form.
 
-    `rm` fixes the rounding mode at tracing; otherwise each call passes it.
+    `rm` fixes the rounding mode at tracing; otherwise each call passes it.  With `host`, NumPy's
+    arithmetic is used where it may be.
     """
 
     def __init__(
-        self, body: Body, sources: Sequence[int], target: int, *, n: int, rm: int | None = None
+        self,
+        body: Body,
+        sources: Sequence[int],
+        target: int,
+        *,
+        n: int,
+        rm: int | None = None,
+        host: bool = False,
     ) -> None:
+        self.host = host
         self.sources = sources
         self.target = max(target, 8)
         self.n = n
@@ -70,7 +79,7 @@ class Bench:
     @cached_property
     def python(self) -> Callable[[], None]:
         scope = namespace(self.state, MEMORY)
-        exec(compile_python(self.program), scope)
+        exec(compile_python(self.program, host=self.host), scope)
         fields = {p: FIELDS[p] for p in self.program.params()}
         return lambda: scope["insn"](**fields)
 
