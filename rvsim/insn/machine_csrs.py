@@ -1,8 +1,9 @@
 """Machine-mode CSRs (Privileged 3): those of a hart with the modes M and U, and no protection.
 
 Nothing interrupts, nothing translates or protects memory, there are no triggers, and no events are
-counted: the registers that would control these read 0, as their WARL fields allow.  There is no supervisor mode, so that
-satp and the delegation registers need not be there; they read 0 for software that clears them.
+counted: the registers that would control these read 0, as their WARL fields allow.  There is no
+supervisor mode, so that satp and the delegation registers need not be there; they read 0 for
+software that clears them.
 """
 
 from __future__ import annotations
