@@ -89,6 +89,7 @@ class Machine:
         reserved: Reserved = "trap",
         reduction_order: str = "sequential",
         host_float: bool = True,
+        engine: str = "numpy",
         memory_size: int = 4 << 30,
         note: Callable[[str], object] = lambda text: None,
         names: Callable[[Machine], Mapping[str, Any]] | None = None,
@@ -120,11 +121,24 @@ class Machine:
             retired=retired,
             trapped=self._trapped,
         )
+        if engine == "jit":
+            self._compile_hot_code(listened_to=names is not None or retired is not None)
+        elif engine != "numpy":
+            raise RvsimError(f"unknown engine {engine!r}", hint="choose numpy or jit")
         self._listener = trapped
         self.image: Image | None = None
         self.process: LinuxProcess | None = None
         self.bare: BareMetal | None = None
         self._captured: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+
+    def _compile_hot_code(self, *, listened_to: bool) -> None:
+        from rvsim.jit.engine import Jit
+
+        if listened_to:
+            raise RvsimError(
+                "compiled code counts and traces nothing yet", hint="use the engine numpy"
+            )
+        self.interp.jit = Jit(self.interp)
 
     def _note_place(self, pc: int, text: str) -> None:
         """Pass on a reserved use once for each place."""

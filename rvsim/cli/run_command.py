@@ -104,6 +104,13 @@ class Options:
     help="Compute floating point with integers only, to tell a fault of the host's from ours.",
 )
 @click.option(
+    "--engine",
+    type=click.Choice(["numpy", "jit"]),
+    default="numpy",
+    show_default=True,
+    help="jit compiles hot integer and vector loops; it has no --stats and no --trace yet.",
+)
+@click.option(
     "--memory",
     callback=size,
     metavar="SIZE",

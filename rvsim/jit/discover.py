@@ -17,6 +17,7 @@ from rvsim.insn.units import Unit
 from rvsim.interp import Interpreter, Mode
 from rvsim.ir import Program
 from rvsim.ir.trace import Write, WriteX
+from rvsim.ir.types import Type
 from rvsim.ir.value import Value
 from rvsim.mem import GuestFault
 from rvsim.vec.vtype import VType
@@ -24,6 +25,9 @@ from rvsim.vec.vtype import VType
 _M64: Final = (1 << 64) - 1
 MAX_INSNS: Final = 400
 """Instructions in a region, at most: compile time grows with them."""
+
+MAX_LANE_BITS: Final = 1 << 12
+"""Larger register groups stay with the interpreter: LLVM takes too long over them."""
 
 _NOT_COMPILED: Final = frozenset({Unit.SYSTEM})
 _EXACT: Final = frozenset({"instret", "cycle", "time"})
@@ -155,9 +159,17 @@ def compilable(interp: Interpreter, pc: int, mode: Mode) -> Step | None:
     program = interp.program(insn, d.fields, mode)
     if not program.reads().isdisjoint(_EXACT) or _outside(program, insn.vector):
         return None
-    if mode.elements == "vstart":
+    if mode.elements == "vstart" or _costly(program):
         return None
     return Step(d, program, {**{k: v & _M64 for k, v in d.fields.items()}, "pc": d.pc})
+
+
+def _costly(program: Program) -> bool:
+    """Whether compiling it would take longer than it is worth: softfloat, very wide lanes."""
+    return any(
+        v.prim == "call" or (isinstance(v.type, Type) and v.type.total_bits > MAX_LANE_BITS)
+        for v in program.values()
+    )
 
 
 def _outside(program: Program, vector: bool) -> bool:

@@ -95,7 +95,9 @@ class Jit:
             given = min(fuel, FUEL_PER_CALL)
             words[_FUEL] = given
             entry(*arguments)
-            return int(given - words[_FUEL])
+            left = words[_FUEL]
+            words[_FUEL] = 0
+            return int(given - left)
 
         return run
 

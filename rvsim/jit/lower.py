@@ -132,7 +132,8 @@ class _Function:
         b = self.b
         if b.block.is_terminated:
             return
-        if list(block.targets) == [block.end]:
+        falls_through = "pc" not in block.steps[-1].program.writes()
+        if falls_through and block.end in block.targets:
             b.branch(self.blocks[block.targets[block.end]])
             return
         # Where the mode behind the block isn't known, number 0 finds nothing in the table.
