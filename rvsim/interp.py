@@ -425,7 +425,7 @@ class Interpreter:
             block.runs += 1
             if retired is not None:
                 retired(block.decoded[0])
-            if block.runs == hot_runs and self.jit is not None and not block.mode.off:
+            if block.runs == hot_runs and self.jit is not None:
                 self.jit.hot(block)
             if block.changes_mode:
                 if s[_NOTE]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Final
 
 from rvsim.decode import Decoded, problems
+from rvsim.insn.priv import unit_off
 from rvsim.insn.units import Unit
 from rvsim.interp import Interpreter, Mode
 from rvsim.ir import Program
@@ -154,7 +155,7 @@ def compilable(interp: Interpreter, pc: int, mode: Mode) -> Step | None:
     insn = d.insn
     if insn is None or insn.unit in _NOT_COMPILED or insn.name == "fence.i":
         return None
-    if problems(insn, d.fields, mode.vtype, interp.config):
+    if unit_off(insn, d.fields, mode.off) or problems(insn, d.fields, mode.vtype, interp.config):
         return None
     program = interp.program(insn, d.fields, mode)
     if not program.reads().isdisjoint(_EXACT) or _outside(program, insn.vector):
@@ -185,7 +186,7 @@ def _mode_after(interp: Interpreter, step: Step, mode: Mode) -> Mode | None:
     insn, fields = step.decoded.insn, step.decoded.fields
     assert insn is not None
     if insn.unit is not Unit.VSET:
-        return Mode(mode.vtype, "vl")  # a fault-only-first load that trimmed vl, or did not
+        return replace(mode, elements="vl")  # a fault-only-first load that trimmed vl, or did not
     if "vtypei" not in fields:
         return None
     vtype = VType.decode(fields["vtypei"], interp.config.elen)
@@ -193,10 +194,10 @@ def _mode_after(interp: Interpreter, step: Step, mode: Mode) -> Mode | None:
         return None
     vlmax = vtype.vlmax(interp.config.vlen)
     if "uimm" in fields:
-        return Mode(vtype, "full" if fields["uimm"] >= vlmax else "vl")
+        return replace(mode, vtype=vtype, elements="full" if fields["uimm"] >= vlmax else "vl")
     if fields["rs1"] == 0 and fields["rd"] != 0:
-        return Mode(vtype, "full")
-    return Mode(vtype, "vl")
+        return replace(mode, vtype=vtype, elements="full")
+    return replace(mode, vtype=vtype, elements="vl")
 
 
 def _next_pcs(step: Step, fallthrough: int) -> list[int]:

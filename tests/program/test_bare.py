@@ -314,6 +314,40 @@ def test_units_are_off_until_mstatus_turns_them_on() -> None:
     assert result.x[11] & (1 << 63 | 3 << 13 | 3 << 9) == 1 << 63 | 3 << 13 | 3 << 9
 
 
+@pytest.mark.parametrize("status", [0, FS_ON, FS_ON | VS_ON])
+def test_compiled_code_knows_which_units_are_off(status: int) -> None:
+    body = f"""{INSTALL}
+        li t0, {status}
+        csrs mstatus, t0
+        li s2, 1000
+    1:  addi s2, s2, -1
+        addi s3, s3, 3
+        bnez s2, 1b
+        li s2, 1000
+    2:  addi s2, s2, -1
+        blez s2, 3f
+        beqz zero, 2b
+    3:  fcvt.s.l f1, s3         # within reach of the loop, not of its first iterations
+        vsetivli zero, 4, e32, m1, ta, ma
+        bgtz s2, 2b
+        finish 0
+    {HANDLER}"""
+    results = []
+    for engine in ("numpy", "jit"):
+        machine = Machine(GENERIC, engine=engine)
+        machine.load(build(body))
+        if machine.interp.jit is not None:
+            machine.interp.jit.threshold = 10  # type: ignore[attr-defined]
+        results.append(machine.run(max_insns=100_000))
+    reference, compiled = results
+    assert len(log(reference)) == (not status & FS_ON) + (not status & VS_ON)
+    assert log(compiled) == log(reference)
+    assert (compiled.instret, compiled.x, compiled.v) == (
+        reference.instret, reference.x, reference.v,
+    )  # fmt: skip
+    assert compiled.machine.interp.jit.regions  # type: ignore[union-attr]
+
+
 def test_memory_can_be_read_written_and_executed() -> None:
     result = run("""
         la t0, place

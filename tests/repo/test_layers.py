@@ -41,7 +41,7 @@ MAY_IMPORT = {
     "jit": "state mem ir vec insn decode interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
-    "machine": "errors config state mem profiles elf linux decode interp bare",
+    "machine": "errors config state mem profiles elf linux decode interp jit bare",
     # listeners and reports
     "trace": "errors state mem vec insn decode interp machine",
     "report": "mem profiles vec insn decode disasm interp machine",
