@@ -105,16 +105,16 @@ def test_exit_code_names_the_signal(
 def test_max_insns_is_exact(rvsim: Cli, program: Program) -> None:
     result = rvsim("run", program(FOREVER), "--max-insns", "1000")
     assert result.code == 124
-    assert (
-        result.err == "rvsim: limit --max-insns 1000 reached after 1000 instructions, at 0x10000\n"
-    )
+    first = result.err.splitlines()[0]
+    assert first == "rvsim: limit --max-insns 1000 reached after 1000 instructions, at 0x10000"
 
 
 def test_timeout(rvsim: Cli, program: Program) -> None:
     result = rvsim("run", "--timeout", "0.05", program(FOREVER))
     assert result.code == 124
-    assert result.err.startswith("rvsim: limit --timeout 0.05 reached after ")
-    assert result.err.endswith(" instructions, at 0x10000\n")
+    first = result.err.splitlines()[0]
+    assert first.startswith("rvsim: limit --timeout 0.05 reached after ")
+    assert first.endswith(" instructions, at 0x10000")
 
 
 def test_reserved_use_is_allowed_with_one_note_for_each_place(rvsim: Cli, program: Program) -> None:
