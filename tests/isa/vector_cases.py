@@ -219,7 +219,7 @@ def fill_with_floats(gen: np.random.Generator, data: np.ndarray, vlen: int, vtyp
 def f_register(rng: random.Random) -> int:
     """A boxed value of some format, or one that is not boxed, or anything."""
     name = rng.choice(("f16", "bf16", "f32", "f32", "f64", "f64"))
-    pattern, width = rng.choice(corners(name)), FORMATS[name].width
+    pattern, width = int(rng.choice(float_patterns(name))), FORMATS[name].width
     if rng.random() < 0.1:
         return rng.choice((pattern, rng.getrandbits(64)))
     return M64 >> width << width | pattern
