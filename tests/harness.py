@@ -12,6 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cache
 
+import numpy as np
+
 from rvsim.config import Agnostic, Config, ReductionOrder, Reserved, VlPolicy
 from rvsim.insn.csrs import CSRS
 from rvsim.insn.isa import isa
@@ -190,7 +192,8 @@ def run_numpy(case: Case, elements: str | None = None) -> Outcome:
     compiled = interpreter.compiled(case.insn, case.fields, mode)
     trap: tuple[int, int] | None = None
     try:
-        compiled.function(*arguments(case, compiled.params))
+        with np.errstate(all="ignore"):  # as `Interpreter.run` does
+            compiled.function(*arguments(case, compiled.params))
     except GuestTrap as stop:
         trap = stop.cause, stop.tval
     except GuestFault as stop:
