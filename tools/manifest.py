@@ -112,7 +112,7 @@ def formula_entry(insn: Insn) -> dict[str, str]:
     traced = {} if vtype is None else {"vtype": f"e{vtype.sew},m1"}
     if "csr" in statics:
         traced["csr"] = CSR_TRACED
-    return {"formula": insn.formula or formula(program), **traced}
+    return {"formula": formula(program), **traced}
 
 
 def operand_value(field: FieldCode) -> int:

@@ -36,6 +36,7 @@ def _profile_rule(s: Situation) -> Iterator[Violation]:
 
 
 def _overlap_rule(s: Situation) -> Iterator[Violation]:
+    """vd:vd+1 may not overlap vs1 or vs2."""
     dest = s.groups["vd"]
     for field in ("vs1", "vs2"):
         if dest.overlaps(s.groups[field]):

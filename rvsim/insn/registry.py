@@ -84,7 +84,6 @@ class Insn:
     rules: tuple[Rule, ...] = ()
     vector: bool = False
     unsupported: str | None = None
-    formula: str | None = None
 
     @property
     def length(self) -> int:

@@ -13,12 +13,11 @@ from rvsim.insn.v_float_forms import (
     FORMATS,
     Body,
     FloatWidths,
-    define_float,
     float_row,
     float_widths,
     semantics,
 )
-from rvsim.insn.v_forms import shape_of
+from rvsim.insn.v_forms import define_vector, shape_of
 from rvsim.insn.v_permute import slide1down, slide1up
 from rvsim.ir import Value
 from rvsim.vec.groups import MASK, SCALAR, SEW, WIDE, VReg
@@ -120,15 +119,15 @@ float_row("vfmerge", 0b010111, "vfm", lambda fmt, vs2, op1, carry: ir.where(carr
 
 
 def _unary(name: str, selector: str, unit: Unit, spec: str, body: Body) -> None:
-    define_float(
+    define_vector(
         name,
         f"010011 vm vs2 {selector} 001 vd 1010111",
         "vd, vs2, vm",
+        unit,
+        spec,
         semantics(body, FloatWidths()),
         (VReg("vd", SEW, dest=True, source=False), VReg("vs2", SEW)),
-        unit=unit,
-        spec=spec,
-        rules=(float_widths(SEW),),
+        (float_widths(SEW),),
     )
 
 
@@ -184,16 +183,16 @@ def vfslide1down(ctx: Context) -> None:
 
 _DEST = VReg("vd", SEW, dest=True, source=False)
 _FLOAT = (float_widths(SEW),)
-define_float("vfmv.v.f", "010111 1 00000 fs1 101 vd 1010111", "vd, fs1", vfmv_v_f, (_DEST,),
-             unit=Unit.VMOVE, spec="V 13.16", rules=_FLOAT)  # fmt: skip
-define_float("vfmv.f.s", "010000 1 vs2 00000 001 fd 1010111", "fd, vs2", vfmv_f_s,
-             (VReg("vs2", SCALAR),), unit=Unit.VMOVE_TO_X, spec="V 16.2", rules=_FLOAT)  # fmt: skip
-define_float("vfmv.s.f", "010000 1 00000 fs1 101 vd 1010111", "vd, fs1", vfmv_s_f,
-             (VReg("vd", SCALAR, dest=True, source=False),), unit=Unit.VMOVE_FROM_X,
-             spec="V 16.2", rules=_FLOAT)  # fmt: skip
-define_float("vfslide1up.vf", "001110 vm vs2 fs1 101 vd 1010111", "vd, vs2, fs1, vm", vfslide1up,
-             (_DEST, VReg("vs2", SEW)), unit=Unit.VSLIDE1_UP, spec="V 16.3.3",
-             rules=(*_FLOAT, no_source_overlap("vs2", spec="V 16.3.3")))  # fmt: skip
-define_float("vfslide1down.vf", "001111 vm vs2 fs1 101 vd 1010111", "vd, vs2, fs1, vm",
-             vfslide1down, (_DEST, VReg("vs2", SEW)), unit=Unit.VSLIDE1_DOWN, spec="V 16.3.4",
-             rules=_FLOAT)  # fmt: skip
+define_vector("vfmv.v.f", "010111 1 00000 fs1 101 vd 1010111", "vd, fs1", Unit.VMOVE,
+              "V 13.16", vfmv_v_f, (_DEST,), _FLOAT)  # fmt: skip
+define_vector("vfmv.f.s", "010000 1 vs2 00000 001 fd 1010111", "fd, vs2", Unit.VMOVE_TO_X,
+              "V 16.2", vfmv_f_s, (VReg("vs2", SCALAR),), _FLOAT)  # fmt: skip
+define_vector("vfmv.s.f", "010000 1 00000 fs1 101 vd 1010111", "vd, fs1", Unit.VMOVE_FROM_X,
+              "V 16.2", vfmv_s_f, (VReg("vd", SCALAR, dest=True, source=False),),
+              _FLOAT)  # fmt: skip
+define_vector("vfslide1up.vf", "001110 vm vs2 fs1 101 vd 1010111", "vd, vs2, fs1, vm",
+              Unit.VSLIDE1_UP, "V 16.3.3", vfslide1up, (_DEST, VReg("vs2", SEW)),
+              (*_FLOAT, no_source_overlap("vs2", spec="V 16.3.3")))  # fmt: skip
+define_vector("vfslide1down.vf", "001111 vm vs2 fs1 101 vd 1010111", "vd, vs2, fs1, vm",
+              Unit.VSLIDE1_DOWN, "V 16.3.4", vfslide1down, (_DEST, VReg("vs2", SEW)),
+              _FLOAT)  # fmt: skip

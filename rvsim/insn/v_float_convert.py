@@ -15,13 +15,12 @@ from rvsim.insn.fp_forms import accrue, dynamic_mode, require_legal_frm
 from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
 from rvsim.insn.v_float_forms import (
-    define_float,
     first_operand,
     float_widths,
     format_of,
     harmless,
 )
-from rvsim.insn.v_forms import shape_of
+from rvsim.insn.v_forms import define_vector, shape_of
 from rvsim.ir import Value
 from rvsim.vec.groups import SEW, WIDE, Eew, VReg, widths
 from rvsim.vec.rules import Rule, Situation, Violation
@@ -58,15 +57,15 @@ def _define(
         shape.write("vd", result)
         shape.done()
 
-    define_float(
+    define_vector(
         name,
         f"010010 vm vs2 {selector:05b} 001 vd 1010111",
         "vd, vs2, vm",
+        ends.unit,
+        ends.spec,
         run,
         (VReg("vd", ends.dest, dest=True, source=False), VReg("vs2", ends.source)),
-        unit=ends.unit,
-        spec=ends.spec,
-        rules=rules,
+        rules,
         ext=ext,
     )
 
@@ -154,18 +153,18 @@ def vfwmaccbf16(ctx: Context) -> None:
 
 
 for _form, _operand, _funct3 in (("vv", "vs1", "001"), ("vf", "fs1", "101")):
-    define_float(
+    define_vector(
         f"vfwmaccbf16.{_form}",
         f"111011 vm vs2 {_operand} {_funct3} vd 1010111",
         f"vd, {_operand}, vs2, vm",
+        Unit.VFWIDEN_MA,
+        "Zvfbfwma",
         vfwmaccbf16,
         (
             VReg("vd", WIDE, dest=True),
             VReg("vs2", SEW),
             *((VReg("vs1", SEW),) if _form == "vv" else ()),
         ),
-        unit=Unit.VFWIDEN_MA,
-        spec="Zvfbfwma",
-        rules=(_sew_16,),
+        (_sew_16,),
         ext="zvfbfwma",
     )

@@ -13,11 +13,10 @@ from typing import Final
 
 from rvsim import fp, ir
 from rvsim.fp import F16, F32, F64, Flags, Format
-from rvsim.insn.encoding import Encoding
 from rvsim.insn.fp_forms import accrue, dynamic_mode, require_legal_frm, unboxed
-from rvsim.insn.registry import Context, Insn, define, names
+from rvsim.insn.registry import Context, names
 from rvsim.insn.units import Unit
-from rvsim.insn.v_forms import shape_of
+from rvsim.insn.v_forms import define_vector, shape_of
 from rvsim.ir import Value
 from rvsim.vec.groups import SEW, V0, Eew, VReg, widths
 from rvsim.vec.rules import Rule, Situation, Violation, not_v0
@@ -170,43 +169,13 @@ def float_row(
             vregs.append(V0)
         floats = [e for e in (eews.vd, eews.vs2, eews.op1) if e.kind != "mask"]
         funct3 = "001" if operand == "vs1" else "101"
-        define_float(
+        define_vector(
             f"{name}.{form}",
             f"{funct6:06b} {vm} vs2 {operand} {funct3} vd 1010111",
             order + (", v0" if carry else ", vm"),
+            unit,
+            spec,
             semantics(body, eews),
             tuple(vregs),
-            unit=unit,
-            spec=spec,
-            rules=(float_widths(*floats, half=half), *((not_v0(spec),) if carry else ())),
+            (float_widths(*floats, half=half), *((not_v0(spec),) if carry else ())),
         )
-
-
-def define_float(
-    name: str,
-    pattern: str,
-    syntax: str,
-    run: Callable[[Context], None],
-    vregs: tuple[VReg, ...],
-    *,
-    unit: Unit,
-    spec: str,
-    rules: tuple[Rule, ...],
-    ext: str = "v",
-) -> None:
-    """One vector floating-point instruction."""
-    define(
-        Insn(
-            name=name,
-            encoding=Encoding.parse(pattern),
-            syntax=syntax,
-            extensions=names(ext),
-            unit=unit,
-            spec=spec,
-            semantics=run,
-            statics=("vm",) if "vm" in pattern.split() else (),
-            vregs=vregs,
-            rules=rules,
-            vector=True,
-        )
-    )

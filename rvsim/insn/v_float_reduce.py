@@ -15,8 +15,8 @@ from rvsim.fp import Flags, Format
 from rvsim.insn.fp_forms import accrue, dynamic_mode, require_legal_frm
 from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
-from rvsim.insn.v_float_forms import define_float, float_widths, format_of, harmless
-from rvsim.insn.v_forms import shape_of
+from rvsim.insn.v_float_forms import float_widths, format_of, harmless
+from rvsim.insn.v_forms import define_vector, shape_of
 from rvsim.insn.v_mask import require_vstart_0
 from rvsim.ir import Value
 from rvsim.vec.groups import SCALAR, SEW, WIDE, WIDE_SCALAR, Eew, VReg
@@ -124,15 +124,15 @@ def _extreme(pick: _Pick) -> Callable[[Context], None]:
 def _define(name: str, funct6: int, unit: Unit, run: Callable[[Context], None]) -> None:
     widens = name.startswith("vfw")
     scalar = WIDE_SCALAR if widens else SCALAR
-    define_float(
+    define_vector(
         f"{name}.vs",
         f"{funct6:06b} vm vs2 vs1 001 vd 1010111",
         "vd, vs2, vs1, vm",
+        unit,
+        "V 14.4" if widens else "V 14.3",
         run,
         (VReg("vd", scalar, dest=True, source=False), VReg("vs2", SEW), VReg("vs1", scalar)),
-        unit=unit,
-        spec="V 14.4" if widens else "V 14.3",
-        rules=(float_widths(SEW, WIDE) if widens else float_widths(SEW),),
+        (float_widths(SEW, WIDE) if widens else float_widths(SEW),),
     )
 
 
