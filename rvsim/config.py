@@ -10,6 +10,12 @@ VlPolicy = Literal["max", "half"]
 ReductionOrder = Literal["sequential", "tree", "random"]
 Reserved = Literal["trap", "allow"]
 
+CYCLES_PER_SECOND: Final = 1_600_000_000
+"""The clock of most K1 boards: BPI-F3, Muse, RV2."""
+
+TIME_FREQUENCY: Final = 24_000_000
+"""Ticks of the time CSR a second."""
+
 MACHINE: Final = "machine"
 """The extension of machine mode, which only bare-metal images run in: no profile has it."""
 

@@ -47,7 +47,7 @@ _NEVER: Final = -1
 _CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
 _CHANGES_MODE: Final = frozenset({"vl", "vtype", "vstart", "units_off"})
 _ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
-_COUNTERS: Final = frozenset({"instret", "cycle", "time"})
+_COUNTERS: Final = frozenset({"instret", "cycle"})
 CYCLE_NOTE: Final = "cycle and time count instructions: there is no cost model, cycle = instret"
 
 Call = Callable[[], None]

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any, BinaryIO, Final, Literal
 
 from rvsim.bare import BareMetal, HostExit
-from rvsim.config import MACHINE, Reserved, VlPolicy
+from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, VlPolicy
 from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
@@ -28,7 +28,6 @@ from rvsim.profiles import DEFAULT_CPU, make_config
 from rvsim.state import State
 
 ECALL_FROM_U: Final = 8
-CYCLES_PER_SECOND: Final = 1_600_000_000
 SIGNALS: Final = {1: 11, 2: 4, 3: 5, 4: 7, 5: 11, 6: 7, 7: 11, 12: 11, 13: 11, 15: 11}
 """The signal that Linux raises for a trap's mcause: SIGILL, SIGTRAP, SIGBUS or SIGSEGV."""
 

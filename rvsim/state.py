@@ -16,7 +16,8 @@ SCALARS: Final = (
     "pc",
     "instret",
     "cycle",
-    "time",
+    # ticks of the time CSR that passed while the program slept
+    "time_asleep",
     "fuel",
     # vector configuration and control (V 3)
     "vl",

@@ -2,8 +2,16 @@
 
 from __future__ import annotations
 
+from fractions import Fraction
+
 from rvsim import ir
-from rvsim.config import MACHINE, ONLY_BARE_METAL, Config
+from rvsim.config import (
+    CYCLES_PER_SECOND,
+    MACHINE,
+    ONLY_BARE_METAL,
+    TIME_FREQUENCY,
+    Config,
+)
 from rvsim.insn import machine_csrs as _machine_csrs  # noqa: F401  (fills the table)
 from rvsim.insn.csr_forms import CSRS, Csr, constant, define, pair, word, zero
 from rvsim.insn.machine_csrs import counter
@@ -32,11 +40,14 @@ define(0xC20, "vl", "v", lambda config: ir.read("vl"))
 define(0xC21, "vtype", "v", lambda config: ir.read("vtype"))
 constant(0xC22, "vlenb", "v", lambda config: config.vlenb)
 
-# Zicntr: time is a 24 MHz clock, derived from cycles at 1.6 GHz
+# Zicntr: time is a 24 MHz clock, derived from cycles at 1.6 GHz, that also runs
+# while the program sleeps
 
 
 def _read_time(config: Config) -> Value:
-    return ir.quot_u(ir.read("cycle") * 3, ir.const(200, 64))
+    per_cycle = Fraction(TIME_FREQUENCY, CYCLES_PER_SECOND)
+    ticks = ir.quot_u(ir.read("cycle") * per_cycle.numerator, ir.const(per_cycle.denominator, 64))
+    return ticks + ir.read("time_asleep")
 
 
 define(0xC00, "cycle", "zicntr", lambda config: counter(config, "cycle"))

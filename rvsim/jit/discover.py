@@ -31,7 +31,7 @@ MAX_LANE_BITS: Final = 1 << 12
 """Larger register groups stay with the interpreter: LLVM takes too long over them."""
 
 _NOT_COMPILED: Final = frozenset({Unit.SYSTEM})
-_EXACT: Final = frozenset({"instret", "cycle", "time"})
+_EXACT: Final = frozenset({"instret", "cycle"})
 _CALLER: Final = frozenset({"vstart", "note"})
 
 Key = tuple[int, Mode]

@@ -28,6 +28,10 @@ class Clock(Protocol):
     def sleep(self, duration: int) -> None:
         """Let time pass; a negative duration is over already."""
 
+    @property
+    def slept(self) -> int:
+        """Nanoseconds by which sleeping has moved the clocks beyond the model's time."""
+
 
 class ModelClock:
     """Time that only instructions and sleeping move: the same in each run.
@@ -40,11 +44,11 @@ class ModelClock:
 
     def __init__(self, executed: Callable[[], int]) -> None:
         self._executed = executed
-        self._slept = 0
+        self.slept = 0
 
     def now(self, clock: int) -> int:
         """Time executed, and slept unless it is processor time."""
-        return self._executed() + (0 if clock in CPU_CLOCKS else self._slept)
+        return self._executed() + (0 if clock in CPU_CLOCKS else self.slept)
 
     def cpu(self) -> int:
         """Time executed."""
@@ -52,11 +56,13 @@ class ModelClock:
 
     def sleep(self, duration: int) -> None:
         """Set the clocks forward."""
-        self._slept += max(0, duration)
+        self.slept += max(0, duration)
 
 
 class HostClock:
-    """The host's clocks; sleeping waits."""
+    """The host's clocks; sleeping waits, and moves nothing of the model."""
+
+    slept = 0
 
     def now(self, clock: int) -> int:
         """The host's time of that clock, or of one like it."""

@@ -11,6 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import BinaryIO, Final
 
+from rvsim.config import TIME_FREQUENCY
 from rvsim.elf import Image
 from rvsim.linux import calls as _calls  # noqa: F401  (fills the table)
 from rvsim.linux.clock import Clock, HostClock, ModelClock
@@ -139,6 +140,7 @@ class LinuxProcess:
                 self.signals.leave(state)
             else:
                 state.x[_A0] = self._result(number, state) & _MASK
+                state["time_asleep"] = self.clock.slept * TIME_FREQUENCY // 1_000_000_000
             if self.signals.pending:
                 self.signals.deliver(state)
         except Killed as end:

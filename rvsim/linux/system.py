@@ -5,14 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rvsim.config import Config
+from rvsim.config import TIME_FREQUENCY, Config
 from rvsim.linux.files import MOST_FILES
 
 PROCESS_ID: Final = 1000
 PARENT_ID: Final = 1
 STACK_SIZE: Final = 8 << 20
 UNLIMITED: Final = (1 << 64) - 1
-TIME_FREQUENCY: Final = 24_000_000
 CACHE_BLOCK: Final = 64
 
 UNAME: Final = (

@@ -326,3 +326,9 @@ def test_changes_of_executable_mappings_drop_decoded_code(guest: Guest):
     assert guest.memory.perm[addr // PAGE] == MAPPED | R | X
     guest.munmap(addr, PAGE)
     assert changed()
+
+
+def test_sleeping_moves_the_time_csr_as_well(guest: Guest):
+    guest.memory.write(DATA, struct.pack("<qq", 2, 500_000_000))
+    assert guest.call(101, DATA, 0) == 0
+    assert guest.state["time_asleep"] == 60_000_000
