@@ -12,21 +12,22 @@ from dataclasses import dataclass
 
 import pytest
 import unicorn
-from unicorn import riscv_const
 
 from rvsim.config import MACHINE
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
-from tests.program.bare import (
-    DATA,
-    DATA_SIZE,
-    TEXT,
-    Bare,
-    Step,
-    assemble,
-    random_fields,
-    step,
+from tests.program.bare import DATA_SIZE, TEXT, Step, assemble, random_fields, step
+from tests.program.lockstep import (
+    POINTERS,
+    REGISTERS,
+    S0,
+    SP,
+    make_bare,
+    make_unicorn,
+    random_x,
+    state_differences,
+    written,
 )
 
 COMPARED = frozenset(
@@ -35,7 +36,7 @@ COMPARED = frozenset(
 """What Unicorn 2.1 has; of the last two only as the hints that their instructions are to others."""
 
 FLOATING_POINT = frozenset({"f", "d", "zcd"})
-"""Left to Berkeley SoftFloat, which knows more of it, and to `test_qemu_vector`."""
+"""In `test_unicorn_float`."""
 
 EXCLUDED = {
     "ecall": "ends the program, as do the next two",
@@ -51,17 +52,10 @@ EXCLUDED = {
 PRIVILEGED = frozenset({"zicsr", MACHINE})
 """Extensions whose meaning depends on the mode: Unicorn runs in machine mode."""
 
-SP, S0 = 2, 8
-POINTERS = frozenset({SP, S0})
-"""What loads and stores go by: nothing else may write them."""
-
-MIDDLE = DATA + DATA_SIZE // 2
 TARGET = 30
 MEMORY_UNITS = frozenset({Unit.LOAD, Unit.STORE, Unit.AMO})
 FORWARD = 5
 """Branches and jumps skip fewer blocks than this."""
-
-REGISTERS = tuple(getattr(riscv_const, f"UC_RISCV_REG_X{n}") for n in range(32))
 
 Block = list[Step]
 
@@ -105,15 +99,6 @@ def make_program(seed: int, count: int) -> Program:
     return Program(blocks, [random_x(rng, n) for n in range(32)], rng.randbytes(DATA_SIZE))
 
 
-def random_x(rng: random.Random, number: int) -> int:
-    if number == 0:
-        return 0
-    if number in POINTERS:
-        return MIDDLE
-    value = rng.choice((rng.getrandbits(64), rng.getrandbits(6), 1 << rng.randrange(64), -1))
-    return rng.choice((value, -value)) & (1 << 64) - 1
-
-
 def make_block(rng: random.Random, insn: Insn, later: Sequence[Block]) -> Block:
     """An instruction with what it needs before, and after if it moves a pointer."""
     if insn.unit in MEMORY_UNITS:
@@ -127,12 +112,6 @@ def make_block(rng: random.Random, insn: Insn, later: Sequence[Block]) -> Block:
             return [Step(insn.name, fields), step("addi", rd=SP, rs1=S0, imm=0)]
         if written(insn, fields) not in POINTERS:
             return [Step(insn.name, fields)]
-
-
-def written(insn: Insn, fields: dict[str, int]) -> int | None:
-    """The x register that an instruction writes, if any."""
-    source = insn.source("rd")
-    return fields.get(source) if isinstance(source, str) else source
 
 
 def memory_block(rng: random.Random, insn: Insn) -> Block:
@@ -168,41 +147,6 @@ def jump_block(rng: random.Random, insn: Insn, way: int) -> Block:
         fields["imm"] = 0
         aim = step("addi", rd=TARGET, rs1=TARGET, imm=4 + 4 + insn.length + way)
     return [here, aim, Step(insn.name, fields)]
-
-
-def make_unicorn(program: Program) -> unicorn.Uc:
-    uc = unicorn.Uc(unicorn.UC_ARCH_RISCV, unicorn.UC_MODE_RISCV64)
-    uc.mem_map(TEXT, 0x10000)
-    uc.mem_write(TEXT, program.code)
-    uc.mem_map(DATA, DATA_SIZE)
-    uc.mem_write(DATA, program.data)
-    for register, value in zip(REGISTERS, program.x, strict=True):
-        uc.reg_write(register, value)
-    return uc
-
-
-def make_bare(program: Program) -> Bare:
-    bare = Bare(program.code)
-    bare.memory.write(DATA, program.data)
-    for number, value in enumerate(program.x):
-        bare.state.x[number] = value
-    return bare
-
-
-def state_differences(bare: Bare, uc: unicorn.Uc) -> list[str]:
-    found = []
-    theirs = [uc.reg_read(register) for register in REGISTERS]
-    for number, (ours, other) in enumerate(zip(bare.state.x, theirs, strict=True)):
-        if ours != other:
-            found.append(f"x{number}: rvsim {ours:#x}, Unicorn {other:#x}")
-    pc = uc.reg_read(riscv_const.UC_RISCV_REG_PC)
-    if bare.state["pc"] != pc:
-        found.append(f"pc: rvsim {bare.state['pc']:#x}, Unicorn {pc:#x}")
-    ours, other = bare.memory.read(DATA, DATA_SIZE), bytes(uc.mem_read(DATA, DATA_SIZE))
-    if ours != other:
-        at = next(i for i in range(DATA_SIZE) if ours[i] != other[i])
-        found.append(f"memory {DATA + at:#x}: rvsim {ours[at]:#x}, Unicorn {other[at]:#x}")
-    return found
 
 
 def assert_lockstep(program: Program, seed: int) -> int:
