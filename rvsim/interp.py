@@ -43,7 +43,7 @@ _UNITS_OFF: Final = SLOT["units_off"]
 _BLOCK_LIMIT: Final = 64
 _RECENT_BLOCKS: Final = 16
 _BLOCKS_BETWEEN_CLOCK_READS: Final = 8
-_NEVER: Final = -1
+_NEVER: Final = 1 << 62
 _CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
 _CHANGES_MODE: Final = frozenset({"vl", "vtype", "vstart", "units_off"})
 _ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
@@ -57,7 +57,7 @@ Execution = tuple[Decoded, "Mode", int, int]
 
 
 class Jit(Protocol):
-    """What the interpreter asks of a JIT: it is told of blocks that have become hot."""
+    """What the interpreter asks of a JIT: it is told of a block each time it ran so often."""
 
     threshold: int
 
@@ -425,7 +425,7 @@ class Interpreter:
             block.runs += 1
             if retired is not None:
                 retired(block.decoded[0])
-            if block.runs == hot_runs and self.jit is not None:
+            if not block.runs % hot_runs and self.jit is not None:
                 self.jit.hot(block)
             if block.changes_mode:
                 if s[_NOTE]:

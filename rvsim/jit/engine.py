@@ -17,12 +17,15 @@ from llvmlite import ir
 
 from rvsim.interp import Block, Interpreter, Mode
 from rvsim.jit.compile import Library, link, object_code
-from rvsim.jit.discover import RegionPlan, discover
+from rvsim.jit.discover import Key, RegionPlan, discover
 from rvsim.jit.lower import ENTRY_BYTES, TABLE_BITS, lower_region, table_index, table_key
 from rvsim.state import SLOT
 
 THRESHOLD: Final = 200
 """Runs of a block before its region is compiled."""
+
+PATIENCE: Final = 20
+"""So many times the threshold for a block that stands in the middle of a region already."""
 
 FUEL_PER_CALL: Final = 20_000_000
 """Instructions before native code returns to Python, so that Ctrl-C and timeouts are noticed."""
@@ -52,6 +55,7 @@ class Jit:
         self.interp = interp
         self.threshold = threshold
         self.regions: list[Native] = []
+        self._covered: set[Key] = set()
         self._modes: dict[Mode, int] = {}
         self._table = np.zeros((1 << TABLE_BITS) * ENTRY_BYTES // 8, np.uint64)
         state, memory = interp.state, interp.memory
@@ -70,9 +74,13 @@ class Jit:
     def hot(self, block: Block) -> None:
         """Compile the region that begins with this block, if native code can do any of it."""
         pc = block.decoded[0].pc
+        rounds = block.runs // self.threshold
+        if rounds != (PATIENCE if (pc, block.mode) in self._covered else 1):
+            return
         plan = discover(self.interp, pc, block.mode)
         if not plan.blocks:
             return
+        self._covered.update(plan.blocks)
         for key in plan.blocks.values():
             if key.mode_after is not None:
                 self.mode_number(key.mode_after)
@@ -105,3 +113,4 @@ class Jit:
         """Drop all native code, when guest code has changed."""
         self._table[:] = 0
         self.regions.clear()
+        self._covered.clear()
