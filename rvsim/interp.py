@@ -31,6 +31,7 @@ from rvsim.ir.numpy_runtime import NAMESPACE, GuestTrap
 from rvsim.lanes import LaneAccess
 from rvsim.mem import GuestFault, Memory
 from rvsim.state import SLOT, State
+from rvsim.vec.shapes import Known
 from rvsim.vec.vtype import VType
 
 ILLEGAL: Final = 2
@@ -84,7 +85,7 @@ class Mode:
     """
 
     vtype: VType | None
-    elements: str
+    elements: Known
     off: int = 0
 
     @staticmethod

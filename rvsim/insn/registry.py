@@ -17,6 +17,7 @@ from rvsim.insn.units import Unit
 from rvsim.ir import Program, Trace, Value
 from rvsim.vec.groups import VReg
 from rvsim.vec.rules import Rule
+from rvsim.vec.shapes import Known
 from rvsim.vec.vtype import VType
 
 Alias = str | int
@@ -34,7 +35,7 @@ class Context:
     config: Config
     statics: Mapping[str, int]
     vtype: VType | None = None
-    elements: str = "vstart"
+    elements: Known = "vstart"
 
     @property
     def v(self) -> VType:

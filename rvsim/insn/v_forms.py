@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 from rvsim import ir
 from rvsim.insn.encoding import Encoding
@@ -19,7 +19,7 @@ from rvsim.insn.units import Unit
 from rvsim.ir import Value
 from rvsim.vec.groups import MASK, SEW, V0, WIDE, Eew, VReg
 from rvsim.vec.rules import Rule, not_v0
-from rvsim.vec.shapes import Known, Shape
+from rvsim.vec.shapes import Shape
 
 Category = Literal["I", "M"]
 Body = Callable[..., Value]
@@ -42,11 +42,10 @@ class Flag:
 
 def shape_of(ctx: Context, *, n: int | None = None, masked: bool | None = None) -> Shape:
     """The shape of an instruction over VLMAX elements, or `n`."""
-    known: Known = ctx.elements  # type: ignore[assignment]
     return Shape(
         ctx.config,
         ctx.v,
-        known,
+        ctx.elements,
         ctx.vlmax if n is None else n,
         ctx.masked if masked is None else masked,
     )
@@ -231,12 +230,12 @@ def row(
 
 
 def decorated(
-    category: Category, name: str, funct6: int, forms: str, **options: object
+    category: Category, name: str, funct6: int, forms: str, **options: Any
 ) -> Callable[[Body], Body]:
     """`row` as a decorator, for bodies that deserve a name."""
 
     def decorate(body: Body) -> Body:
-        row(category, name, funct6, forms, body=body, **options)  # type: ignore[arg-type]
+        row(category, name, funct6, forms, body=body, **options)
         return body
 
     return decorate

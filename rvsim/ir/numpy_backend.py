@@ -15,7 +15,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable
-from typing import Final
+from typing import Any, Final
 
 from rvsim.ir import trace as tr
 from rvsim.ir.numpy_host import HOST, base_name
@@ -617,16 +617,16 @@ def _if(g: _Emitter, stmt: tr.If) -> None:
     g.nested(stmt.body)
 
 
-STATEMENT_RULES: Final[dict[str, Callable[[_Emitter, object], None]]] = {
-    "Let": _let,  # type: ignore[dict-item]
-    "Store": _store,  # type: ignore[dict-item]
-    "Write": _write,  # type: ignore[dict-item]
-    "WriteX": _write_x,  # type: ignore[dict-item]
-    "WriteF": _write_f,  # type: ignore[dict-item]
-    "WriteV": _write_v,  # type: ignore[dict-item]
-    "WriteMask": _write_mask,  # type: ignore[dict-item]
-    "Trap": _trap,  # type: ignore[dict-item]
-    "If": _if,  # type: ignore[dict-item]
+STATEMENT_RULES: Final[dict[str, Callable[[_Emitter, Any], None]]] = {
+    "Let": _let,
+    "Store": _store,
+    "Write": _write,
+    "WriteX": _write_x,
+    "WriteF": _write_f,
+    "WriteV": _write_v,
+    "WriteMask": _write_mask,
+    "Trap": _trap,
+    "If": _if,
 }
 
 check_complete("numpy", RULES)
