@@ -81,18 +81,22 @@ class Jit:
         if not plan.blocks:
             return
         self._covered.update(plan.blocks)
-        for key in plan.blocks.values():
-            if key.mode_after is not None:
-                self.mode_number(key.mode_after)
-        module = ir.Module("region")
-        lower_region(module, "region", plan, self.interp.state.vlen, self._modes)
-        library = link(object_code(module), "region")
-        native = Native(plan, library, self._caller(library))
+        native = self.compile(plan)
         self.regions.append(native)
         block.native = native.run
         index = 2 * table_index(pc)
         self._table[index] = table_key(pc, self.mode_number(block.mode))
-        self._table[index + 1] = library.address
+        self._table[index + 1] = native.library.address
+
+    def compile(self, plan: RegionPlan) -> Native:
+        """Native code of a region, which nothing leads to yet."""
+        for block in plan.blocks.values():
+            if block.mode_after is not None:
+                self.mode_number(block.mode_after)
+        module = ir.Module("region")
+        lower_region(module, "region", plan, self.interp.state.vlen, self._modes)
+        library = link(object_code(module), "region")
+        return Native(plan, library, self._caller(library))
 
     def _caller(self, library: Library) -> Callable[[int], int]:
         entry = _SIGNATURE(library.address)
