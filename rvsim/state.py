@@ -7,6 +7,7 @@ interpreter reaches a word as ``words[SLOT["vl"]]``, compiled code as the byte o
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Final
 
 import numpy as np
@@ -63,7 +64,9 @@ V_OFFSET: Final = (8 * (64 + len(SCALARS)) + 63) & ~63
 
 
 class State:
-    """Registers and CSRs of one hart at a given VLEN (bits).
+    """Registers and CSRs of one hart at a given VLEN (bits), and the arrays of a cost model.
+
+    `arrays` maps names to lengths, in words; they follow the vector registers.
 
     >>> s = State(vlen=256)
     >>> s.x[10] = 42
@@ -72,16 +75,27 @@ class State:
     (42, 8, (32, 32))
     """
 
-    def __init__(self, vlen: int) -> None:
+    def __init__(self, vlen: int, arrays: Mapping[str, int] | None = None) -> None:
         self.vlen = vlen
         self.vlenb = vlen // 8
-        raw = np.zeros(V_OFFSET + 32 * self.vlenb + 64, np.uint8)
+        lengths = arrays or {}
+        end = V_OFFSET + 32 * self.vlenb
+        size = end + 8 * sum(lengths.values())
+        raw = np.zeros(size + 64, np.uint8)
         start = -raw.ctypes.data % 64
-        self.buffer: npt.NDArray[np.uint8] = raw[start : start + V_OFFSET + 32 * self.vlenb]
+        self.buffer: npt.NDArray[np.uint8] = raw[start : start + size]
+        self._architectural = self.buffer[:end]
+        self.array_offsets: dict[str, int] = {}
+        self.arrays: dict[str, memoryview] = {}
+        for name, length in lengths.items():
+            after = end + 8 * length
+            self.array_offsets[name] = end
+            self.arrays[name] = self.buffer[end:after].data.cast("Q")
+            end = after
         self.words: memoryview = self.buffer[:V_OFFSET].data.cast("Q")
         self.x: memoryview = self.words[X_BASE : X_BASE + 32]
         self.f: memoryview = self.words[F_BASE : F_BASE + 32]
-        self.vfile: npt.NDArray[np.uint8] = self.buffer[V_OFFSET:]
+        self.vfile: npt.NDArray[np.uint8] = self._architectural[V_OFFSET:]
         self.v: npt.NDArray[np.uint8] = self.vfile.reshape(32, self.vlenb)
 
     def __getitem__(self, name: str) -> int:
@@ -91,5 +105,5 @@ class State:
         self.words[SLOT[name]] = value
 
     def snapshot(self) -> bytes:
-        """All state as bytes: equal snapshots mean equal architectural state."""
-        return self.buffer.tobytes()
+        """Registers and CSRs as bytes: equal snapshots mean equal architectural state."""
+        return self._architectural.tobytes()

@@ -23,7 +23,7 @@ from rvsim.ir.llvm_elements import ELEMENT_RULES, Rule
 from rvsim.ir.llvm_memory import GuestMemory
 from rvsim.ir.llvm_state import BufferState, StateAccess
 from rvsim.ir.prims import STATEMENTS, check_complete
-from rvsim.ir.trace import Field, Program, Region, Statement
+from rvsim.ir.trace import Field, Program, Region, Statement, Subprogram
 from rvsim.ir.value import Value
 
 LOAD_PAGE_FAULT: Final = 13
@@ -43,8 +43,9 @@ class Unit:
     (['one'], [])
     """
 
-    def __init__(self, vlen: int) -> None:
+    def __init__(self, vlen: int, arrays: Mapping[str, int] | None = None) -> None:
         self.vlen = vlen
+        self.arrays = arrays or {}
         self.module = ir.Module("rvsim")
         self.whys: list[str] = []
 
@@ -63,7 +64,7 @@ class Unit:
         lowerer = Lowerer(
             b,
             frame,
-            BufferState(state, self.vlen, self.whys),
+            self._state(state),
             GuestMemory(data, perm, size, frame),
             fields,
         )
@@ -71,6 +72,37 @@ class Unit:
         if not b.block.is_terminated:
             b.ret(I64(0))
         entry.branch(function.blocks[1])
+
+    def _state(self, base: Any) -> BufferState:
+        return BufferState(base, self.vlen, self.whys, self.arrays, self._subprogram)
+
+    def _subprogram(self, module: Any, sub: Subprogram) -> Any:
+        return subprogram_function(module, sub, self._state)
+
+
+def subprogram_function(
+    module: Any, sub: Subprogram, state_at: Callable[[Any], StateAccess]
+) -> Any:
+    """``i64 f(ptr state, i64 ...)`` of a subprogram, made once a module; it can't trap."""
+    known = module.globals.get(sub.name)
+    if known is not None:
+        return known
+    function = ir.Function(module, ir.FunctionType(I64, [PTR, *[I64] * len(sub.params)]), sub.name)
+    function.attributes.add("noinline")
+    base, *args = function.args
+    entry = ir.IRBuilder(function.append_basic_block("entry"))
+    b = ir.IRBuilder(function.append_basic_block("body"))
+    frame = Frame(entry)
+    memory = GuestMemory(base, base, I64(0), frame)  # a subprogram reaches no guest memory
+    lowerer = Lowerer(b, frame, state_at(base), memory, {})
+    given = dict(zip(sub.params, args, strict=True))
+    for value in (*sub.program.values(), sub.result):
+        if value.prim == "param":
+            lowerer.values[id(value)] = given[value.attrs[0]]
+    lowerer.block(sub.program.body)
+    b.ret(lowerer.value(sub.result))
+    entry.branch(function.blocks[1])
+    return function
 
 
 def lower(
@@ -218,6 +250,27 @@ def _call(g: Lowerer, v: Value, *args: Any) -> Any:
     return results
 
 
+def _read_array(g: Lowerer, v: Value, index: Any) -> Any:
+    return g.state.read_array(g.b, v.attrs[0], index)
+
+
+def _invoke(g: Lowerer, v: Value, condition: Any, *args: Any) -> Any:
+    subprogram: Subprogram = v.attrs[0]
+    if v.args[0].const == 1:
+        return g.state.invoke(g.b, subprogram, args)
+    call, after = g.b.append_basic_block("call"), g.b.append_basic_block("after")
+    before = g.b.block
+    g.b.cbranch(condition, call, after)
+    g.b.position_at_end(call)
+    result = g.state.invoke(g.b, subprogram, args)
+    g.b.branch(after)
+    g.b.position_at_end(after)
+    either = g.b.phi(I64)
+    either.add_incoming(I64(0), before)
+    either.add_incoming(result, call)
+    return either
+
+
 def _carried(g: Lowerer, v: Value) -> Any:
     raise AssertionError("a carried value is named by its loop")
 
@@ -252,6 +305,8 @@ RULES: Final[dict[str, Rule]] = {
     "load": _load,
     "load_lanes": _load_lanes,
     "store_lanes": _store_lanes,
+    "read_array": _read_array,
+    "invoke": _invoke,
     "for": _for,
     "call": _call,
     "carried": _carried,
@@ -313,6 +368,28 @@ def _if(g: Lowerer, stmt: tr.If) -> None:
     g.values = outer
 
 
+def _write_array(g: Lowerer, stmt: tr.WriteArray) -> None:
+    g.state.write_array(g.b, stmt.name, g.value(stmt.index), g.value(stmt.value))
+
+
+def _repeat(g: Lowerer, stmt: tr.Repeat) -> None:
+    b, count, before = g.b, g.value(stmt.count), g.b.block
+    top, body, after = (b.append_basic_block(name) for name in ("repeat", "round", "after"))
+    b.branch(top)
+    b.position_at_end(top)
+    index = b.phi(I64)
+    b.cbranch(b.icmp_unsigned("<", index, count), body, after)
+    outer = dict(g.values)
+    b.position_at_end(body)
+    g.values[id(stmt.index)] = index
+    g.block(stmt.body)
+    index.add_incoming(I64(0), before)
+    index.add_incoming(b.add(index, I64(1)), b.block)
+    b.branch(top)
+    b.position_at_end(after)
+    g.values = outer
+
+
 STATEMENT_RULES: Final[dict[str, Callable[[Lowerer, Any], None]]] = {
     "Let": _let,
     "Store": _store,
@@ -321,8 +398,10 @@ STATEMENT_RULES: Final[dict[str, Callable[[Lowerer, Any], None]]] = {
     "WriteF": _write_f,
     "WriteV": _write_v,
     "WriteMask": _write_mask,
+    "WriteArray": _write_array,
     "Trap": _trap,
     "If": _if,
+    "Repeat": _repeat,
 }
 
 check_complete("llvm", RULES)

@@ -7,9 +7,11 @@ the buffer of `rvsim.state` each time; a compiler of regions keeps registers in 
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from rvsim.ir.llvm_build import I64, at, total_bits
+from rvsim.ir.trace import Subprogram
 from rvsim.state import F_BASE, SLOT, V_OFFSET, X_BASE
 
 
@@ -45,17 +47,41 @@ class StateAccess(ABC):
     def write_v(self, b: Any, register: int, byte_offset: int, value: Any) -> None: ...
 
     @abstractmethod
+    def read_array(self, b: Any, name: str, index: Any) -> Any:
+        """An element of a named array (`rvsim.state.State.arrays`)."""
+
+    @abstractmethod
+    def write_array(self, b: Any, name: str, index: Any, value: Any) -> None: ...
+
+    @abstractmethod
+    def invoke(self, b: Any, subprogram: Subprogram, args: Sequence[Any]) -> Any:
+        """Call the function of a subprogram, which finds state where this does."""
+
+    @abstractmethod
     def trap(self, b: Any, cause: int, tval: Any, why: str) -> None:
         """Leave with a trap: ends the block that `b` is in."""
 
 
 class BufferState(StateAccess):
-    """State in the buffer at `base`; a trap is left in its words and the function returns 1."""
+    """State in the buffer at `base`; a trap is left in its words and the function returns 1.
 
-    def __init__(self, base: Any, vlen: int, whys: list[str]) -> None:
+    `arrays` holds the byte offset of each named array in the buffer; `function` makes the LLVM
+    function of a subprogram, ``i64 f(ptr state, i64 ...)``, in the module of a builder.
+    """
+
+    def __init__(
+        self,
+        base: Any,
+        vlen: int,
+        whys: list[str],
+        arrays: Mapping[str, int] | None = None,
+        function: Callable[[Any, Subprogram], Any] | None = None,
+    ) -> None:
         self.base = base
         self.vlenb = vlen // 8
         self.whys = whys
+        self.arrays = arrays or {}
+        self.function = function
 
     def _word(self, b: Any, index: int) -> Any:
         return at(b, self.base, 8 * index)
@@ -89,6 +115,19 @@ class BufferState(StateAccess):
 
     def write_v(self, b: Any, register: int, byte_offset: int, value: Any) -> None:
         b.store(value, self._v(b, register, byte_offset, value.type), align=1)
+
+    def _element(self, b: Any, name: str, index: Any) -> Any:
+        return at(b, at(b, self.base, self.arrays[name]), index, I64)
+
+    def read_array(self, b: Any, name: str, index: Any) -> Any:
+        return b.load(self._element(b, name, index), typ=I64)
+
+    def write_array(self, b: Any, name: str, index: Any, value: Any) -> None:
+        b.store(value, self._element(b, name, index))
+
+    def invoke(self, b: Any, subprogram: Subprogram, args: Sequence[Any]) -> Any:
+        assert self.function is not None, f"nothing makes the function {subprogram.name}"
+        return b.call(self.function(b.module, subprogram), [self.base, *args])
 
     def trap(self, b: Any, cause: int, tval: Any, why: str) -> None:
         if why not in self.whys:

@@ -7,7 +7,7 @@ are arrays of no dimensions, made once.
 
 The source is a function of the operand fields (`rd`, `imm`, …), behind the constants and host
 operations that it uses.  It finds the state and memory of one machine in its globals, which
-`rvsim.interp.namespace` provides.
+`rvsim.interp.namespace` provides; a named array is the global ``a_<name>``.
 """
 
 from __future__ import annotations
@@ -51,9 +51,23 @@ def compile_python(
     return f"{made_once}def {name}({', '.join(program.params())}):\n{body}\n"
 
 
+def compile_subprogram(sub: tr.Subprogram) -> str:
+    """Source of the function of a subprogram, named as it is."""
+    emitter = _Emitter(sub.program, frozenset(), events=False, results=(sub.result,))
+    emitter.block(sub.program.body)
+    emitter.line(f"return {emitter.expr(sub.result)}")
+    body = "\n".join(emitter.lines)
+    return f"def {sub.name}({', '.join(sub.params)}):\n{body}\n"
+
+
 class _Emitter:
     def __init__(
-        self, program: Program, zero: frozenset[str], events: bool, host: bool = True
+        self,
+        program: Program,
+        zero: frozenset[str],
+        events: bool,
+        host: bool = True,
+        results: tuple[Value, ...] = (),
     ) -> None:
         self.zero = zero
         self.events = events
@@ -68,6 +82,7 @@ class _Emitter:
             self.uses.update(id(v) for v in tr.inputs(value))
         for stmt in program.statements():
             self.uses.update(id(v) for v in tr.operands(stmt))
+        self.uses.update(map(id, results))
         self.copy_views = _outlives_write(program)
         self.stores = any(
             isinstance(s, tr.Store) or (isinstance(s, tr.Let) and s.value.prim == "store_lanes")
@@ -458,6 +473,16 @@ def _host_call(g: _Emitter, function: tr.Function) -> str:
     return outcome
 
 
+def _read_array(g: _Emitter, v: Value) -> str:
+    return f"a_{v.attrs[0]}[{g.expr(v.args[0])}]"
+
+
+def _invoke(g: _Emitter, v: Value) -> str:
+    condition, *args = v.args
+    call = f"{v.attrs[0].name}({', '.join(g.expr(a) for a in args)})"
+    return call if condition.const == 1 else f"{call} if {g.expr(condition)} else 0"
+
+
 def _unreachable(g: _Emitter, v: Value) -> str:
     raise AssertionError(f"a {v.prim} is named by its loop")
 
@@ -524,6 +549,8 @@ RULES: Final[dict[str, Rule]] = {
     "load": lambda g, v: f"load{v.attrs[0] // 8}({g.expr(v.args[0])})",
     "load_lanes": _load_lanes,
     "store_lanes": _store_lanes,
+    "read_array": _read_array,
+    "invoke": _invoke,
     "for": _for,
     "call": _call,
     "carried": _unreachable,
@@ -617,6 +644,20 @@ def _if(g: _Emitter, stmt: tr.If) -> None:
     g.nested(stmt.body)
 
 
+def _write_array(g: _Emitter, stmt: tr.WriteArray) -> None:
+    g.line(f"a_{stmt.name}[{g.expr(stmt.index)}] = {g.expr(stmt.value)}")
+
+
+def _repeat(g: _Emitter, stmt: tr.Repeat) -> None:
+    g.fresh += 1
+    index = f"i{g.fresh}"
+    g.line(f"for {index} in range({g.expr(stmt.count)}):")
+    outer = dict(g.names)
+    g.names[id(stmt.index)] = index
+    g.nested(stmt.body)
+    g.names = outer
+
+
 STATEMENT_RULES: Final[dict[str, Callable[[_Emitter, Any], None]]] = {
     "Let": _let,
     "Store": _store,
@@ -625,8 +666,10 @@ STATEMENT_RULES: Final[dict[str, Callable[[_Emitter, Any], None]]] = {
     "WriteF": _write_f,
     "WriteV": _write_v,
     "WriteMask": _write_mask,
+    "WriteArray": _write_array,
     "Trap": _trap,
     "If": _if,
+    "Repeat": _repeat,
 }
 
 check_complete("numpy", RULES)

@@ -166,6 +166,19 @@ def _store_lanes(args: tuple[Type, ...], attrs: Attrs) -> Type:
     return WORD
 
 
+def _read_array(args: tuple[Type, ...], attrs: Attrs) -> Type:
+    _require(args == (WORD,), f"array index of type {args}")
+    return WORD
+
+
+def _invoke(args: tuple[Type, ...], attrs: Attrs) -> Type:
+    subprogram = attrs[0]
+    _require(args[0] == bits(1), f"invoke: condition is {args[0]}")
+    expected = (WORD,) * len(subprogram.params)
+    _require(args[1:] == expected, f"{subprogram.name} takes {expected}, not {args[1:]}")
+    return WORD
+
+
 def _for(args: tuple[Type, ...], attrs: Attrs) -> tuple[Type, ...]:
     return args
 
@@ -233,7 +246,12 @@ _define("load_lanes", _load_lanes,
         "(attr-bit lanes under a mask, else 0; index of the faulting lane), at a base or at lanes "
         "of addresses")  # fmt: skip
 _define("store_lanes", _store_lanes, "index of the faulting lane; args: address, values, mask")
+# Named arrays of 64-bit words, in program order like memory: a read sees the writes before it.
+_define("read_array", _read_array, "element of a named array; attr: name")
 # Control.
+_define("invoke", _invoke,
+        "result of a subprogram, run here if the condition is set, else 0; attr: "
+        "`trace.Subprogram`")  # fmt: skip
 _define("for", _for, "attrs: count, body region; carries args; leaves when the body says so")
 _define("call", _call, "a named operation, given by its definition; attr: `trace.Function`")
 _define(
@@ -249,8 +267,10 @@ STATEMENTS: Final = (
     "WriteF",
     "WriteV",
     "WriteMask",
+    "WriteArray",
     "Trap",
     "If",
+    "Repeat",
 )
 """Kinds of statement (`rvsim.ir.trace`); a back end has a rule for each of them as well."""
 

@@ -27,7 +27,8 @@ _INLINE_SIZE: Final = 3
 """A value used more than once is written out again up to so many nodes, and named beyond."""
 
 _SHOWN_INDICES: Final = 8
-_MEMORY: Final = frozenset({"load", "load_lanes", "store_lanes"})
+_ARRAYS: Final = frozenset({"read_array", "invoke"})
+_MEMORY: Final = frozenset({"load", "load_lanes", "store_lanes"}) | _ARRAYS
 
 
 def formula(
@@ -312,6 +313,16 @@ def _store_lanes(g: _Writer, v: Value) -> Text:
     return f"{g.place(addr, values.type.width, active)} = {g.expr(values)}", 0
 
 
+def _read_array(g: _Writer, v: Value) -> Text:
+    return f"{v.attrs[0]}[{g.expr(v.args[0])}]", ATOM
+
+
+def _invoke(g: _Writer, v: Value) -> Text:
+    condition, *args = v.args
+    call = g.call(v.attrs[0].name, args)
+    return call if condition.const == 1 else (f"{call[0]} if {g.expr(condition)}", 0)
+
+
 def _for(g: _Writer, v: Value) -> Text:
     """Statements for the loop; its components are the names of what it carries."""
     count, region = v.attrs
@@ -425,6 +436,8 @@ RULES: Final[dict[str, Rule]] = {
     "load": _load,
     "load_lanes": _load_lanes,
     "store_lanes": _store_lanes,
+    "read_array": _read_array,
+    "invoke": _invoke,
     "for": _for,
     "call": _operation,
     "carried": _carried,
@@ -441,6 +454,12 @@ def _let(g: _Writer, stmt: tr.Let) -> None:
     if value.prim not in _MEMORY or id(value) in g.names:
         return
     text, _ = RULES[value.prim](g, value)
+    if value.prim in _ARRAYS:
+        if g.uses[id(value)]:
+            g.name(value, text)
+        elif value.prim == "invoke":
+            g.lines.append(text)
+        return
     if value.prim == "load":
         if g.uses[id(value)] == 0:
             g.lines.append(text)
@@ -504,6 +523,18 @@ def _if(g: _Writer, stmt: tr.If) -> None:
     g.lines.append(f"if ({cond}) {g.braces(lambda: g.block(stmt.body))}")
 
 
+def _write_array(g: _Writer, stmt: tr.WriteArray) -> None:
+    g.lines.append(f"{stmt.name}[{g.expr(stmt.index)}] = {g.expr(stmt.value)}")
+
+
+def _repeat(g: _Writer, stmt: tr.Repeat) -> None:
+    g.loops += 1
+    index = "j" if g.loops == 1 else f"j{g.loops}"
+    count = g.expr(stmt.count)
+    g.names[id(stmt.index)] = index
+    g.lines.append(f"for ({index} < {count}) {g.braces(lambda: g.block(stmt.body))}")
+
+
 STATEMENT_RULES: Final[dict[str, Callable[[_Writer, Any], None]]] = {
     "Let": _let,
     "Store": _store,
@@ -512,8 +543,10 @@ STATEMENT_RULES: Final[dict[str, Callable[[_Writer, Any], None]]] = {
     "WriteF": _write_f,
     "WriteV": _write_v,
     "WriteMask": _write_mask,
+    "WriteArray": _write_array,
     "Trap": _trap,
     "If": _if,
+    "Repeat": _repeat,
 }
 
 check_complete("text", RULES)

@@ -72,6 +72,15 @@ class WriteMask:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
+class WriteArray:
+    """An element of a named array; reads of arrays keep their place among these."""
+
+    name: str
+    index: Value
+    value: Value
+
+
+@dataclass(frozen=True, slots=True, eq=False)
 class Trap:
     """Ends the instruction with a trap; what it wrote before stays written."""
 
@@ -86,7 +95,18 @@ class If:
     body: tuple[Statement, ...]
 
 
-Statement = Let | Store | Write | WriteX | WriteF | WriteV | WriteMask | Trap | If
+@dataclass(frozen=True, slots=True, eq=False)
+class Repeat:
+    """Runs its body for each index from 0 to `count` - 1; arrays carry what rounds share."""
+
+    count: Value
+    index: Value
+    body: tuple[Statement, ...]
+
+
+Statement = (
+    Let | Store | Write | WriteX | WriteF | WriteV | WriteMask | WriteArray | Trap | If | Repeat
+)
 REGISTER_WRITES = (WriteX, WriteF, WriteV, WriteMask)
 STATE_WRITES = (Write, *REGISTER_WRITES)
 
@@ -98,8 +118,12 @@ def operands(stmt: Statement) -> tuple[Value, ...]:
             return (addr, value)
         case Trap(_, tval, _):
             return (tval,)
+        case WriteArray(_, index, value):
+            return (index, value)
         case If(cond, _):
             return (cond,)
+        case Repeat(count, _, _):
+            return (count,)
         case _:
             return (stmt.value,)
 
@@ -167,17 +191,41 @@ class Program:
         """Names of the scalar state it writes."""
         return frozenset(s.name for s in self.statements() if isinstance(s, Write))
 
+    def subprograms(self) -> tuple[Subprogram, ...]:
+        """All that it invokes, what those invoke before them, each once."""
+        found: dict[str, Subprogram] = {}
+        for value in self.values():
+            if value.prim == "invoke":
+                inner: Subprogram = value.attrs[0]
+                found.update({s.name: s for s in inner.program.subprograms()})
+                found[inner.name] = inner
+        return tuple(found.values())
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Subprogram:
+    """A program of its own that others invoke by a name no other has: what is seldom needed.
+
+    Its parameters are words, which it sees as operand fields; it returns one word.
+    """
+
+    name: str
+    params: tuple[str, ...]
+    program: Program
+    result: Value
+
 
 FIELD_PRIMS = frozenset({"param", "read_x", "read_f", "read_v", "read_mask"})
 _READS = frozenset({"read", "read_x", "read_f", "read_v", "read_mask"})
-_NO_LET = frozenset({"const", "param", "load", "load_lanes", "store_lanes"})
+_NO_LET = frozenset({"const", "param", "load", "load_lanes", "store_lanes", "read_array",
+                     "invoke"})  # fmt: skip
 """Values that need no `Let` ahead of writes: constants, and what has a `Let` of its own."""
 
 
 def _walk(body: tuple[Statement, ...]) -> Iterator[Statement]:
     for stmt in body:
         yield stmt
-        if isinstance(stmt, If):
+        if isinstance(stmt, If | Repeat):
             yield from _walk(stmt.body)
 
 
@@ -310,7 +358,7 @@ class Trace:
 
 def _is_write(stmt: Statement) -> bool:
     return isinstance(stmt, STATE_WRITES) or (
-        isinstance(stmt, If) and any(_is_write(s) for s in stmt.body)
+        isinstance(stmt, If | Repeat) and any(_is_write(s) for s in stmt.body)
     )
 
 
@@ -478,6 +526,46 @@ def load_lanes(addr: Value, active: Value, width: int) -> tuple[Value, Value]:
 def store_lanes(addr: Value, value: Value, active: Value) -> Value:
     """Store active lanes in element order up to the first fault; its index is returned."""
     return current().memory("store_lanes", (addr, value, active))
+
+
+def read_array(name: str, index: Value | int) -> Value:
+    """Element `index` of a named array, as the statements before this left it."""
+    trace = current()
+    return trace.memory("read_array", (trace.lift(index, WORD),), (name,))
+
+
+def write_array(name: str, index: Value | int, value: Value | int) -> None:
+    trace = current()
+    trace.emit(WriteArray(name, trace.lift(index, WORD), trace.lift(value, WORD)))
+
+
+@contextlib.contextmanager
+def repeat(count: Value | int) -> Iterator[Value]:
+    """Statements inside run `count` times; yields the index of the round."""
+    trace = current()
+    trace._loops += 1
+    index = trace.node("carried", (), ((trace._loops, -1), WORD))
+    trace._blocks.append([])
+    yield index
+    body = tuple(trace._blocks.pop())
+    trace.emit(Repeat(trace.lift(count, WORD), index, body))
+
+
+def subprogram(name: str, params: str, body: Callable[..., Value | None]) -> Subprogram:
+    """``body(*params)`` as a program that `invoke` runs; without a result it returns 0."""
+    names = tuple(params.split())
+    with Trace() as trace:
+        result = body(*(trace.node("param", (), (p, WORD)) for p in names))
+        result = trace.const(0, WORD) if result is None else result
+    return Subprogram(name, names, trace.finish(), result)
+
+
+def invoke(what: Subprogram, *args: Value | int, when: Value | None = None) -> Value:
+    """The result of `what`, run here where the one-bit `when` is set, else 0."""
+    trace = current()
+    condition = trace.const(1, BOOL) if when is None else when
+    words = tuple(trace.lift(a, WORD) for a in args)
+    return trace.memory("invoke", (condition, *words), (what,))
 
 
 def trap(cause: int, why: str, tval: Value | int = 0) -> None:

@@ -6,7 +6,7 @@ as one group share a slot of the group's size, so that a group costs no shuffles
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,7 +15,7 @@ from llvmlite import ir
 from rvsim.ir import llvm_build as build
 from rvsim.ir.llvm_build import I8, I64, PTR, at
 from rvsim.ir.llvm_state import StateAccess
-from rvsim.ir.trace import Program, Write, WriteF, WriteMask, WriteV, WriteX
+from rvsim.ir.trace import Program, Subprogram, Write, WriteF, WriteMask, WriteV, WriteX
 from rvsim.ir.types import Type
 from rvsim.jit.discover import RegionPlan, Step
 from rvsim.state import F_BASE, SLOT, V_OFFSET, X_BASE
@@ -222,6 +222,15 @@ class RegionState(StateAccess):
                 old, widened, ir.Constant(ir.VectorType(build.I32, total), table)
             )
         b.store(octets, slot.pointer)
+
+    def read_array(self, b: Any, name: str, index: Any) -> Any:
+        raise NotImplementedError("regions are compiled without a cost model")
+
+    def write_array(self, b: Any, name: str, index: Any, value: Any) -> None:
+        raise NotImplementedError("regions are compiled without a cost model")
+
+    def invoke(self, b: Any, subprogram: Subprogram, args: Sequence[Any]) -> Any:
+        raise NotImplementedError("regions are compiled without a cost model")
 
     def trap(self, b: Any, cause: int, tval: Any, why: str) -> None:
         """The interpreter executes the instruction again and finds the same trap, precisely."""
