@@ -52,7 +52,7 @@ _LINK = (
 
 # A kernel is what its author wrote: the scalar references stay scalar, no copy turns into vector
 # code, and every static object keeps a symbol of its own.
-_KERNEL = (
+KERNEL_FLAGS = (
     "-Wall",
     "-Wextra",
     "-fno-vectorize",
@@ -144,7 +144,7 @@ def build_kernel(name: str, out_dir: Path | None = None) -> Path:
     cached = cache_dir() / f"{kernel.name}-{_content_hash(kernel)[:16]}" / f"{kernel.name}.elf"
     if not cached.is_file():
         cached.parent.mkdir(parents=True, exist_ok=True)
-        build(kernel.sources, cached, extra_args=_KERNEL)
+        build(kernel.sources, cached, extra_args=KERNEL_FLAGS)
     if out_dir is None:
         return cached
     out = out_dir / cached.name
@@ -193,7 +193,7 @@ def _flags(extra_args: Sequence[str], min_vlen: int) -> tuple[str, ...]:
 
 def _content_hash(kernel: KernelSource) -> str:
     """A hash of all that the kernel's ELF depends on; paths too, because DWARF names them."""
-    digest = hashlib.sha256(repr((_ziglang_version(), _flags(_KERNEL, 128))).encode())
+    digest = hashlib.sha256(repr((_ziglang_version(), _flags(KERNEL_FLAGS, 128))).encode())
     for folder in (kernel.folder, data_path("kernels") / RUNTIME):
         for path in sorted(folder.iterdir()):
             if path.suffix in (".c", ".h", ".S"):
