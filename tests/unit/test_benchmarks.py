@@ -9,11 +9,13 @@ from pathlib import Path
 import pytest
 
 from tools import bench
-from tools.benchmarks import peers, process, reference
+from tools.benchmarks import compile_time, peers, process, reference, whole
 from tools.benchmarks.peers import Comparison, Rate, Simulator
 from tools.benchmarks.programs import PerSecond
 from tools.benchmarks.reference import Measurement
+from tools.benchmarks.regions import MIXES
 from tools.benchmarks.report import Options, markdown
+from tools.benchmarks.whole import Whole
 
 OPTIONS = Options(only=(), runs=1, seconds=1.0, vlen=256)
 
@@ -101,3 +103,24 @@ def test_a_missed_bar_is_named_and_checked(
     assert "missed: a title: 30.00x < 40x QEMU" in printed.err
     (result,) = json.loads(out.read_text())["tables"]["jit"]
     assert (result["ratio"], result["missed"]) == (30, "a title: 30.00x < 40x QEMU")
+
+
+@pytest.mark.parametrize("kind", MIXES)
+def test_regions_to_compile_have_the_length_that_was_asked_for(kind: str, tmp_path: Path) -> None:
+    machine = compile_time.at_loop(MIXES[kind], 50, 256, tmp_path)
+    assert machine.image is not None
+    assert machine.state["pc"] == machine.image.symbols.address("loop")
+    jump = machine.interp.decode_at(machine.state["pc"] + 49 * 4)
+    assert (jump.insn and jump.insn.name, jump.fields["imm"]) == ("jal", -49 * 4)
+    timed = compile_time.compile_once(machine, kind, 50)
+    assert 0 < timed.compiled <= 50
+    assert timed.object_bytes > 0
+    assert timed.per_insn == (timed.lower + timed.llvm) / timed.compiled
+
+
+def test_whole_processes_are_held_to_their_bars() -> None:
+    assert Whole(whole.FIRST, 2.0, 1.5, 250_000_000).missed() is None
+    assert Whole(whole.SECOND, 2.0, 1.5, 1).missed() == "gemm_tile_s8, second run: 2.00 s > 0.6 s"
+    assert Whole(whole.FIRST, 1, 1, 251_000_000).missed() == (
+        "gemm_tile_s8, first run: 251 MB > 250 MB"
+    )
