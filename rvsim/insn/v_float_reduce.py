@@ -67,9 +67,10 @@ def _sequence(fmt: Format, start: Value, elements: Value, active: Value) -> tupl
     enabled = ir.zext(active, 8)
 
     def add(i: Value, total: Value, flags: Value) -> tuple[Value, Value]:
-        result, raised = fp.add(fmt, total, _lane(elements, i), rm)
         counts = _lane(enabled, i) != 0
-        return ir.where(counts, result, total), ir.where(counts, flags | raised.accrued(), flags)
+        a, b = (ir.where(counts, v, 0) for v in (total, _lane(elements, i)))
+        result, raised = fp.add(fmt, a, b, rm)  # 0 + 0 raises nothing, on a host's flags either
+        return ir.where(counts, result, total), flags | raised.accrued()
 
     total, flags = ir.for_(elements.type.lanes or 0, [start, ir.const(0, 64)], add)
     return total, flags
@@ -85,9 +86,9 @@ def _tree(fmt: Format, start: Value, elements: Value, active: Value) -> tuple[Va
         low, high = ir.head(part, n // 2), ir.shuffle(part, range(n // 2, n))
         part, raised = fp.add(fmt, low, high, rm)
         flags = flags | raised.accrued()
-    total, raised = fp.add(fmt, start, ir.extract(part, 0), rm)
     none = ir.count(active) == 0
-    return ir.where(none, start, total), ir.where(none, flags, flags | raised.accrued())
+    total, raised = fp.add(fmt, ir.where(none, 0, start), ir.extract(part, 0), rm)
+    return ir.where(none, start, total), flags | raised.accrued()
 
 
 def _permuted(seed: int, elements: Value, active: Value) -> tuple[Value, Value]:

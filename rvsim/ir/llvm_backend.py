@@ -10,7 +10,7 @@ becomes a `select` and both its sides are computed.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from llvmlite import ir
@@ -159,6 +159,14 @@ class Lowerer:
                 return
             STATEMENT_RULES[type(stmt).__name__](self, stmt)
 
+    def call(self, function: tr.Function, args: Sequence[Any]) -> tuple[Any, ...]:
+        """The results of a named operation, here by its definition, in place."""
+        outer = dict(self.values)
+        self.values.update(zip(map(id, function.params), args, strict=True))
+        results = tuple(self.value(r) for r in function.results)
+        self.values = outer
+        return results
+
     def register(self, field: Field) -> int:
         return field if isinstance(field, int) else self.fields[field]
 
@@ -242,12 +250,7 @@ def _for(g: Lowerer, v: Value, *init: Any) -> Any:
 
 
 def _call(g: Lowerer, v: Value, *args: Any) -> Any:
-    function = v.attrs[0]
-    outer = dict(g.values)
-    g.values.update(zip(map(id, function.params), args, strict=True))
-    results = tuple(g.value(r) for r in function.results)
-    g.values = outer
-    return results
+    return g.call(v.attrs[0], args)
 
 
 def _read_array(g: Lowerer, v: Value, index: Any) -> Any:

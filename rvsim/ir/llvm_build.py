@@ -43,6 +43,11 @@ def total_bits(type_: Any) -> int:
     return int(type_.width)
 
 
+def mask_type(value: Any) -> Any:
+    """The type of one bit for each lane of a value."""
+    return ir.VectorType(I1, value.type.count) if isinstance(value.type, ir.VectorType) else I1
+
+
 def filled(type_: Any, value: int) -> Any:
     """A constant of an LLVM type with `value` in every lane.
 

@@ -45,6 +45,13 @@ class Step:
     program: Program
     fields: Mapping[str, int]
 
+    @property
+    def settles_flags(self) -> bool:
+        """Whether it names fflags, which otherwise only gather."""
+        insn = self.decoded.insn
+        touched = self.program.reads() | self.program.writes()
+        return insn is not None and insn.unit is Unit.CSR and "fflags" in touched
+
 
 @dataclass(slots=True)
 class BasicBlock:
@@ -166,10 +173,9 @@ def compilable(interp: Interpreter, pc: int, mode: Mode) -> Step | None:
 
 
 def _costly(program: Program) -> bool:
-    """Whether compiling it would take longer than it is worth: softfloat, very wide lanes."""
+    """Whether compiling it would take longer than it is worth: very wide lanes."""
     return any(
-        v.prim == "call" or (isinstance(v.type, Type) and v.type.total_bits > MAX_LANE_BITS)
-        for v in program.values()
+        isinstance(v.type, Type) and v.type.total_bits > MAX_LANE_BITS for v in program.values()
     )
 
 

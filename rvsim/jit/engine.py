@@ -10,6 +10,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from dataclasses import dataclass
+from functools import cache
 from typing import Final
 
 import numpy as np
@@ -18,7 +19,7 @@ from llvmlite import ir
 from rvsim.interp import Block, Interpreter, Mode
 from rvsim.jit.compile import Library, link, object_code
 from rvsim.jit.discover import Key, RegionPlan, discover
-from rvsim.jit.lower import ENTRY_BYTES, TABLE_BITS, lower_region, table_index, table_key
+from rvsim.jit.lower import ENTRY_BYTES, TABLE_BITS, lower_enter, lower_region, table_index, table_key
 from rvsim.state import SLOT
 
 THRESHOLD: Final = 200
@@ -32,8 +33,16 @@ FUEL_PER_CALL: Final = 20_000_000
 
 _FUEL: Final = SLOT["fuel"]
 _SIGNATURE: Final = ctypes.CFUNCTYPE(
-    ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_uint64, ctypes.c_void_p
+    ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_uint64, *[ctypes.c_void_p] * 2
 )
+
+
+@cache
+def _entry() -> Library:
+    """The way into native code, made once in a process."""
+    module = ir.Module("enter")
+    lower_enter(module, "enter")
+    return link(object_code(module), "enter")
 
 
 @dataclass(slots=True)
@@ -94,19 +103,19 @@ class Jit:
             if block.mode_after is not None:
                 self.mode_number(block.mode_after)
         module = ir.Module("region")
-        lower_region(module, "region", plan, self.interp.state.vlen, self._modes)
+        lower_region(module, "region", plan, self.interp.config, self._modes)
         library = link(object_code(module), "region")
         return Native(plan, library, self._caller(library))
 
     def _caller(self, library: Library) -> Callable[[int], int]:
-        entry = _SIGNATURE(library.address)
+        enter = _SIGNATURE(_entry().address)
         words = self.interp.state.words
-        arguments = self._arguments
+        arguments = (*self._arguments, library.address)
 
         def run(fuel: int) -> int:
             given = min(fuel, FUEL_PER_CALL)
             words[_FUEL] = given
-            entry(*arguments)
+            enter(*arguments)
             left = words[_FUEL]
             words[_FUEL] = 0
             return int(given - left)

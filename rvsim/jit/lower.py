@@ -7,16 +7,20 @@ the rest.  A step that can't be completed leaves the region as if it had not beg
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Final
 
 from llvmlite import ir
 
+from rvsim.config import Config
 from rvsim.interp import Mode
 from rvsim.ir.llvm_backend import Lowerer
 from rvsim.ir.llvm_build import I64, PTR, Frame, at
+from rvsim.ir.trace import Function
 from rvsim.jit.discover import BasicBlock, Key, RegionPlan, Step
+from rvsim.jit.host_float import HostFloat
 from rvsim.jit.memory import RegionMemory
+from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float
 from rvsim.jit.registers import RegionState, usage
 from rvsim.state import SLOT
 
@@ -48,6 +52,12 @@ def table_index(pc: int) -> int:
 class RegionLowerer(Lowerer):
     """Lowers steps; what would trap leaves through the exit of its step."""
 
+    host: HostFloat | None = None
+
+    def call(self, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
+        found = by_host(self, self.host, function, args) if self.host else None
+        return by_softfloat(self, function, args) if found is None else found
+
     def check(self, allowed: Any, cause: int, addr: Any, why: str) -> None:
         self.require(allowed)
 
@@ -62,9 +72,10 @@ class _Function:
     """The function of one region while it is built."""
 
     def __init__(
-        self, module: Any, name: str, plan: RegionPlan, vlen: int, modes: Mapping[Mode, int]
+        self, module: Any, name: str, plan: RegionPlan, config: Config, modes: Mapping[Mode, int]
     ) -> None:
         self.plan = plan
+        self.host = host_float() if config.host_float else None
         self.modes = modes
         self.function = ir.Function(module, SIGNATURE, name)
         state, data, perm, size, self.table = self.function.args
@@ -74,7 +85,7 @@ class _Function:
         self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.b = ir.IRBuilder(self.function.append_basic_block("start"))
         self.frame = Frame(self.entry)
-        self.state = RegionState(self.entry, state, usage(plan, vlen // 8), vlen)
+        self.state = RegionState(self.frame, state, usage(plan, config.vlenb), config.vlen)
         self.fuel = self.state._alloca(self.entry, I64)
         self.mode = self.state._alloca(self.entry, I64)
         self.memory = RegionMemory(data, perm, size, self.frame)
@@ -119,8 +130,11 @@ class _Function:
     def _step(self, step: Step, unexecuted: int) -> None:
         leave = self.function.append_basic_block(f"leave_{step.decoded.pc:x}")
         lowerer = RegionLowerer(self.b, self.frame, self.state, self.memory, step.fields)
+        lowerer.host = self.host
         self.state.leave = leave
         self.memory.require = lowerer.require
+        if step.settles_flags:
+            self.state.settle_flags(self.b)
         lowerer.block(step.program.body)
         out = ir.IRBuilder(leave)
         fuel = out.load(self.fuel, typ=I64)
@@ -176,8 +190,33 @@ def _typed(pointer: Any) -> Any:
     return pointer
 
 
+def lower_enter(module: Any, name: str) -> None:
+    """Add ``i64 enter(state, mem, perm, size, table, region)``, which Python calls.
+
+    It gives the region the guest's rounding mode and adds the flags raised there to fflags.
+    """
+    function = ir.Function(module, ir.FunctionType(I64, [*SIGNATURE.args, PTR]), name)
+    *arguments, region = function.args
+    entry = ir.IRBuilder(function.append_basic_block("entry"))
+    b = ir.IRBuilder(function.append_basic_block("body"))
+    frame = Frame(entry)
+    env = host_env()
+    if env is None:
+        b.ret(b.call(_typed(region), arguments))
+    else:
+        saved = env.save(b, frame)
+        frm, fflags = (at(b, function.args[0], 8 * SLOT[name]) for name in ("frm", "fflags"))
+        env.begin(b, frame, b.load(frm, typ=I64))
+        left = b.call(_typed(region), arguments)
+        flags = env.take_flags(b, frame)
+        env.restore(b, frame, saved)
+        b.store(b.or_(b.load(fflags, typ=I64), flags), fflags)
+        b.ret(left)
+    entry.branch(function.blocks[1])
+
+
 def lower_region(
-    module: Any, name: str, plan: RegionPlan, vlen: int, modes: Mapping[Mode, int]
+    module: Any, name: str, plan: RegionPlan, config: Config, modes: Mapping[Mode, int]
 ) -> None:
     """Add the function of a region to an llvmlite module; `modes` numbers modes for the table."""
-    _Function(module, name, plan, vlen, modes).build()
+    _Function(module, name, plan, config, modes).build()

@@ -13,11 +13,12 @@ from typing import Any
 from llvmlite import ir
 
 from rvsim.ir import llvm_build as build
-from rvsim.ir.llvm_build import I8, I64, PTR, at
+from rvsim.ir.llvm_build import I8, I64, PTR, Frame, at
 from rvsim.ir.llvm_state import StateAccess
 from rvsim.ir.trace import Program, Subprogram, Write, WriteF, WriteMask, WriteV, WriteX
 from rvsim.ir.types import Type
 from rvsim.jit.discover import RegionPlan, Step
+from rvsim.jit.operations import host_env
 from rvsim.state import F_BASE, SLOT, V_OFFSET, X_BASE
 
 
@@ -41,6 +42,8 @@ def usage(plan: RegionPlan, vlenb: int) -> Usage:
     for block in plan.blocks.values():
         for step in block.steps:
             _add(used, step, vlenb)
+            if step.settles_flags:
+                used.words_written.add("fflags")
     used.words |= used.words_written
     used.x |= used.x_written
     used.f |= used.f_written
@@ -113,11 +116,14 @@ def _clusters(groups: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 class RegionState(StateAccess):
     """The state of a region under construction; `leave` is where a trap goes instead."""
 
-    def __init__(self, entry: Any, base: Any, used: Usage, vlen: int) -> None:
+    def __init__(self, frame: Frame, base: Any, used: Usage, vlen: int) -> None:
+        self.frame = frame
+        entry = frame.entry
         self.base = base
         self.vlenb = vlen // 8
         self.used = used
         self.leave: Any = None
+        self.env = host_env()
         self._words = {name: self._alloca(entry, I64) for name in sorted(used.words | {"pc"})}
         self._x = {n: self._alloca(entry, I64) for n in sorted(used.x)}
         self._f = {n: self._alloca(entry, I64) for n in sorted(used.f)}
@@ -175,6 +181,12 @@ class RegionState(StateAccess):
     def _vector(self, b: Any, register: int) -> Any:
         return at(b, self.base, V_OFFSET + register * self.vlenb)
 
+    def settle_flags(self, b: Any) -> None:
+        """Bring the host's flags into fflags, for an instruction that names it."""
+        if self.env is not None and "fflags" in self.used.words:
+            raised = self.env.take_flags(b, self.frame)
+            b.store(b.or_(self.read(b, "fflags"), raised), self._words["fflags"])
+
     # -- StateAccess
 
     def read(self, b: Any, name: str) -> Any:
@@ -182,6 +194,8 @@ class RegionState(StateAccess):
 
     def write(self, b: Any, name: str, value: Any) -> None:
         b.store(value, self._words[name])
+        if name == "frm" and self.env is not None:
+            self.env.set_mode(b, self.frame, value)
 
     def read_x(self, b: Any, register: int) -> Any:
         return b.load(self._x[register], typ=I64)
