@@ -6,7 +6,6 @@ from dataclasses import replace
 
 from rvsim.ir.prims import Attrs
 from rvsim.ir.trace import Function, Trace
-from rvsim.ir.types import Type
 from rvsim.ir.value import Value, is_elementwise
 
 
@@ -34,7 +33,7 @@ def relaned(function: Function, lanes: int) -> Function:
         if id(value) not in made:
             made[id(value)] = _copy(trace, value, tuple(made[id(a)] for a in value.args), lanes)
     params = tuple(
-        made.get(id(p)) or _copy(trace, p, (), lanes) for p in function.params
+        made[id(p)] if id(p) in made else _copy(trace, p, (), lanes) for p in function.params
     )
     results = tuple(made[id(r)] for r in function.results)
     return Function(function.name, params, results, function.labels)

@@ -27,9 +27,12 @@ def _machine() -> Any:
     return target_machine(_OPT)
 
 
-def object_code(module: Any) -> bytes:
-    """Verify, optimise and compile an llvmlite module to an object file's bytes."""
-    machine = _machine()
+def object_code(module: Any, machine: Any = None) -> bytes:
+    """Verify, optimise and compile an llvmlite module to an object file's bytes.
+
+    `machine` is the LLVM target machine, by default of this host.
+    """
+    machine = machine or _machine()
     parsed = llvm.parse_assembly(str(module))
     parsed.triple = machine.triple
     parsed.data_layout = str(machine.target_data)

@@ -19,7 +19,14 @@ from llvmlite import ir
 from rvsim.interp import Block, Interpreter, Mode
 from rvsim.jit.compile import Library, link, object_code
 from rvsim.jit.discover import Key, RegionPlan, discover
-from rvsim.jit.lower import ENTRY_BYTES, TABLE_BITS, lower_enter, lower_region, table_index, table_key
+from rvsim.jit.lower import (
+    ENTRY_BYTES,
+    TABLE_BITS,
+    lower_enter,
+    lower_region,
+    table_index,
+    table_key,
+)
 from rvsim.state import SLOT
 
 THRESHOLD: Final = 200

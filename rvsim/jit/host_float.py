@@ -21,9 +21,6 @@ from rvsim.ir import llvm_build as build
 from rvsim.ir.llvm_build import I1
 from rvsim.jit.float_env import HOST_MODES, FloatEnv
 
-STRIP_BITS: Final = 512
-"""Wider operands are computed in pieces: LLVM splits no constrained vector well."""
-
 _FORMATS: Final[dict[str, Format]] = {f.name: f for f in (F16, F32, F64)}
 _TYPES: Final = {"f16": ir.HalfType(), "f32": ir.FloatType(), "f64": ir.DoubleType()}
 _SUFFIX: Final = {"f16": "f16", "f32": "f32", "f64": "f64"}
@@ -74,12 +71,18 @@ class Operation:
 
 
 class HostFloat:
-    """The operations that a host has: by its environment and the features of its processor."""
+    """The operations that a host has: by its environment and the features of its processor.
+
+    They are computed on vectors of at most `piece_bits`.
+    """
 
     def __init__(self, env: FloatEnv, features: Mapping[str, bool], *, x86: bool) -> None:
         self.env = env
+        # LLVM splits no constrained vector well, and some not at all.
+        self.piece_bits = 128 if not x86 else 512 if features.get("avx512f") else 256
         self.has_fma = not x86 or bool(features.get("fma"))
         self.has_half = not x86 or bool(features.get("f16c"))
+        self.has_unsigned = not x86 or bool(features.get("avx512dq"))
         self.has_rounding = not x86 or bool(features.get("sse4.1"))
 
     def rule(self, name: str, operand_width: int) -> Rule | None:
@@ -105,7 +108,7 @@ class HostFloat:
                 usable = self.has_rounding and op.mode in _ROUNDINGS
                 return _to_int(fmt, op) if usable else None
             case "from_int", (fmt,):
-                return _from_int_rule(fmt, op, operand_width)
+                return self._from_int(op, fmt, operand_width)
         return None
 
     def _convert(self, op: Operation, source: str, target: str) -> Rule | None:
@@ -114,6 +117,17 @@ class HostFloat:
         if (source, target) == ("f64", "f16") or not self.env.tiny_after_rounding:
             return None
         return _narrow(source, target) if op.mode == "dyn" else None
+
+    def _from_int(self, op: Operation, fmt: str, width: int) -> Rule | None:
+        signed = op.choices[0] == "signed=True"
+        if fmt == "f16" and width > 16:
+            return None  # it would be rounded twice on the way
+        exact = width <= _FORMATS[fmt].precision
+        if op.mode != "dyn" and not exact:
+            return None
+        if signed or self.has_unsigned:
+            return _from_int(fmt, max(width, 32), signed=signed)
+        return None if width == 64 else _from_int(fmt, 2 * max(width, 16), signed=signed)
 
     @staticmethod
     def needs_mode(name: str) -> bool:
@@ -208,9 +222,9 @@ def _to_int(fmt: str, op: Operation) -> Rule:
 
     def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
         b = g.b
-        x, real = _real(g, args[0], fmt), fmt
+        x = _real(g, args[0], fmt)
         if fmt == "f16":
-            x, real = _resized(g, "fpext", x, "f32"), "f32"
+            x = _resized(g, "fpext", x, "f32")
         whole = _constrained(g, _ROUNDINGS[op.mode], [x], rounding=op.mode == "dyn")
         low_enough = b.fcmp_ordered("<", whole, _number(whole.type, past))
         high_enough = b.fcmp_ordered(">=", whole, _number(whole.type, least))
@@ -232,21 +246,14 @@ def _to_int(fmt: str, op: Operation) -> Rule:
     return rule
 
 
-def _from_int_rule(fmt: str, op: Operation, width: int) -> Rule | None:
-    exact = width <= 16 or (width == 32 and fmt == "f64")
-    if fmt == "f16" and width > 16:
-        return None  # rounded twice on the way
-    if op.mode != "dyn" and not (exact and fmt != "f16"):
-        return None
-    signed = op.choices[0] == "signed=True"
-
+def _from_int(fmt: str, width: int, *, signed: bool) -> Rule:
     def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
         b, number = g.b, args[0]
-        if width < 32:
-            wide = _like(number, ir.IntType(32))
+        if (have := build.element_type(number).width) < width:
+            wide = _like(number, ir.IntType(width))
             number = (b.sext if signed else b.zext)(number, wide)
+        convert = "sitofp" if signed or have < width else "uitofp"
         target = "f32" if fmt == "f16" else fmt
-        convert = "sitofp" if signed else "uitofp"
         real = _constrained(g, convert, [number], result=_like(number, _TYPES[target]))
         if fmt == "f16":
             real = _resized(g, "fptrunc", real, "f16")

@@ -22,7 +22,7 @@ from rvsim.ir.relane import relaned
 from rvsim.ir.trace import Function
 from rvsim.ir.value import Value
 from rvsim.jit.float_env import FloatEnv, environment
-from rvsim.jit.host_float import STRIP_BITS, HostFloat
+from rvsim.jit.host_float import HostFloat
 
 SOFT_BITS: Final = 256
 """Bits of a softfloat operation's first operand: its integers are twice as wide."""
@@ -56,14 +56,14 @@ def by_host(g: Any, host: HostFloat, function: Function, args: Sequence[Any]) ->
     if host.needs_mode(function.name):
         *args, rm = args
         host.require_mode(g, rm)
-    widest = max(function.results[0].type.width, *(build.element_type(a).width for a in args))
+    widest = max(32, function.results[0].type.width, *(build.element_type(a).width for a in args))
 
     def piece(*parts: Any) -> Results:
         value, flags = rule(g, parts)
         none = build.filled(build.mask_type(value), 0)
         return tuple(flags.get(label, none) if label else value for label in function.labels)
 
-    return in_pieces(g.b, args, STRIP_BITS // widest, piece)
+    return in_pieces(g.b, args, host.piece_bits // widest, piece)
 
 
 def by_softfloat(g: Lowerer, function: Function, args: Sequence[Any]) -> Results:
@@ -74,9 +74,7 @@ def by_softfloat(g: Lowerer, function: Function, args: Sequence[Any]) -> Results
     return in_pieces(g.b, args, lanes, lambda *parts: _outlined(g.b, function, parts))
 
 
-def in_pieces(
-    b: Any, args: Sequence[Any], size: int, compute: Callable[..., Results]
-) -> Results:
+def in_pieces(b: Any, args: Sequence[Any], size: int, compute: Callable[..., Results]) -> Results:
     """`compute` on so many lanes at a time; scalars among the operands go to each piece."""
     lanes = max((a.type.count for a in args if isinstance(a.type, ir.VectorType)), default=0)
     if lanes <= size:
