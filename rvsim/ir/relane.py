@@ -14,6 +14,7 @@ def relaned(function: Function, lanes: int) -> Function:
 
     Raises TypeError if anything in it is not elementwise.
 
+    >>> from rvsim.ir.types import Type
     >>> with Trace() as t:
     ...     a = t.node("carried", (), ((0, 0), Type(32, 4)))
     ...     doubled = Function("double", (a,), (a + 1,), ("",))

@@ -38,7 +38,7 @@ MAY_IMPORT = {
     "linux": "errors config state mem elf vec",
     # engines
     "interp": "config state mem lanes ir vec insn decode",
-    "jit": "state mem ir vec insn decode interp",
+    "jit": "config state mem ir fp vec insn decode interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
     "machine": "errors config state mem profiles elf linux decode interp jit bare",
