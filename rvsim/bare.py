@@ -75,7 +75,7 @@ class BareMetal:
         self._noted: set[str] = set()
         self._map_ram()
         self._page = tohost // PAGE
-        memory.perm[self._page] &= ~W & 0xFF
+        self._close_page()
 
     def _map_ram(self) -> None:
         """Memory that can be read, written and executed, segments or not."""
@@ -132,12 +132,14 @@ class BareMetal:
     @contextmanager
     def page_open(self) -> Iterator[None]:
         """Let a store to the page of tohost through."""
-        perm = self.memory.perm
-        perm[self._page] |= W
+        self.memory.protect(self._page * PAGE, PAGE, R | W | X)
         try:
             yield
         finally:
-            perm[self._page] &= ~W & 0xFF
+            self._close_page()
+
+    def _close_page(self) -> None:
+        self.memory.protect(self._page * PAGE, PAGE, R | X)
 
     def serve(self) -> None:
         """Do what tohost asks for; `HostExit` if that is to end."""

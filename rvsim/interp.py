@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import time
 from collections import deque
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import Any, Final, Protocol
@@ -29,7 +29,7 @@ from rvsim.ir.numpy_backend import compile_python
 from rvsim.ir.numpy_host import host_operation
 from rvsim.ir.numpy_runtime import NAMESPACE, GuestTrap
 from rvsim.lanes import LaneAccess
-from rvsim.mem import GuestFault, Memory
+from rvsim.mem import PAGE, GuestFault, Memory
 from rvsim.state import SLOT, State
 from rvsim.vec.shapes import Known
 from rvsim.vec.vtype import VType
@@ -58,13 +58,16 @@ Execution = tuple[Decoded, "Mode", int, int]
 
 
 class Jit(Protocol):
-    """What the interpreter asks of a JIT: it is told of a block each time it ran so often."""
+    """What the interpreter asks of a JIT: it is told of a block each time it ran so often.
+
+    It has to `forget` native code made from a page, and tells of which blocks it consisted.
+    """
 
     threshold: int
 
     def hot(self, block: Block) -> None: ...
 
-    def forget(self) -> None: ...
+    def forget(self, page: int) -> Collection[tuple[int, Mode]]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -112,7 +115,6 @@ class Block:
     end: int
     reads_counters: bool
     changes_mode: bool
-    changes_code: bool
     runs: int = 0
     vl_sum: int = 0
     stops: dict[int, int] = field(default_factory=dict)
@@ -258,25 +260,41 @@ class Interpreter:
         self._modes: dict[tuple[int, str, int], _ModeCode] = {}
         self._code_for: dict[tuple[int, int, bool, int], _ModeCode] = {}
         self._decoded: dict[int, Decoded] = {}
+        self._dropped: list[Block] = []
         self._flushed: dict[tuple[int, int, Mode], Execution] = {}
+        memory.code.listeners.append(self._drop)
         self.jit: Jit | None = None
         self._recent: deque[Block] = deque(maxlen=_RECENT_BLOCKS)
 
     # -- binding
 
-    def flush(self) -> None:
-        """Forget decoded code, after `fence.i` or a change of executable memory."""
-        self._decoded.clear()
-        if self.jit is not None:
-            self.jit.forget()
+    def _drop(self, page: int) -> None:
+        """Forget what was decoded from a page whose code is changing or gone.
+
+        If that happens while one of its blocks runs, the block goes on no further than the
+        instruction that is being executed.
+        """
+        start, stop = page * PAGE, (page + 1) * PAGE
+        for pc in range(start - 2, stop, 2):
+            self._decoded.pop(pc, None)
+        native = self.jit.forget(page) if self.jit is not None else ()
         for code in self._modes.values():
-            for block in (*code.blocks.values(), *code.singles.values()):
-                for d, mode, count, vl_sum in block.executions():
-                    key = (d.pc, d.word, mode)
-                    _, _, before, vl_before = self._flushed.get(key, (d, mode, 0, 0))
-                    self._flushed[key] = (d, mode, before + count, vl_before + vl_sum)
-            code.blocks.clear()
-            code.singles.clear()
+            for blocks in (code.blocks, code.singles):
+                for pc, block in list(blocks.items()):
+                    inside = pc < stop and block.end > start
+                    if inside or (native and (pc, code.mode) in native):
+                        del blocks[pc]
+                        block.calls[:] = [_code_changed] * len(block.calls)
+                        self._dropped.append(block)
+
+    def _settle(self) -> None:
+        """Keep of dropped blocks, none of them still running, what they have done."""
+        for block in self._dropped:
+            for d, mode, count, vl_sum in block.executions():
+                key = (d.pc, d.word, mode)
+                _, _, before, vl_before = self._flushed.get(key, (d, mode, 0, 0))
+                self._flushed[key] = (d, mode, before + count, vl_before + vl_sum)
+        self._dropped.clear()
 
     def _bind(self, d: Decoded, mode: Mode) -> tuple[Call, Effects]:
         if d.insn is None:
@@ -328,10 +346,12 @@ class Interpreter:
         found = self._decoded.get(pc)
         if found is None:
             word, length = fetch(self.memory, pc)
+            self.memory.mark_code(pc, length)
             found = self._decoded[pc] = decode(word, length, pc, self.isa)
         return found
 
     def _block(self, pc: int, mode: Mode, limit: int) -> Block:
+        self._settle()
         decoded: list[Decoded] = []
         calls: list[Call] = []
         last = Effects(ends_block=False)
@@ -349,7 +369,6 @@ class Interpreter:
             calls.append(call)
             pc += d.length
             last = effects
-        insn = decoded[-1].insn
         return Block(
             mode,
             decoded,
@@ -357,7 +376,6 @@ class Interpreter:
             pc & _M64,
             reads_counters=last.reads_counters,
             changes_mode=last.changes_mode,
-            changes_code=insn is not None and insn.name == "fence.i",
         )
 
     # -- running
@@ -416,6 +434,11 @@ class Interpreter:
             try:
                 for done, call in enumerate(block.calls):  # noqa: B007
                     call()
+            except _CodeChanged:
+                self._leave(block, done)
+                recent[-1] = replace(block, decoded=block.decoded[:done])
+                fuel -= done
+                continue
             except (GuestTrap, GuestFault) as stop:
                 trap = self._stop(block, done, stop)
                 self.trapped(trap)
@@ -433,8 +456,6 @@ class Interpreter:
                     self.note(block.decoded[-1].pc, NOTES[s[_NOTE]])
                     s[_NOTE] = 0
                 code = self._mode_code()
-            if block.changes_code:
-                self.flush()
             clock -= 1
             if not clock:
                 clock = _BLOCKS_BETWEEN_CLOCK_READS
@@ -444,17 +465,22 @@ class Interpreter:
 
     def _stop(self, block: Block, done: int, stop: GuestTrap | GuestFault) -> Trap:
         """Make the trap precise: pc at the instruction, instret without it."""
-        s = self.state.words
-        at = block.decoded[done]
-        s[_PC] = at.pc
-        s[_INSTRET] += done
-        block.stops[done] = block.stops.get(done, 0) + 1
+        at = self._leave(block, done)
         if isinstance(stop, GuestFault):
             cause = self._cause(_FAULT_CAUSE[stop.access])
             return Trap(cause, at.pc, stop.addr, f"{stop.access} page fault")
         # mtval of an illegal instruction is the instruction itself, whoever refused it.
         tval = at.word if stop.cause == ILLEGAL else stop.tval
         return Trap(self._cause(stop.cause), at.pc, tval, stop.why)
+
+    def _leave(self, block: Block, done: int) -> Decoded:
+        """Put the state before an instruction of a block, and account for those `done`."""
+        s = self.state.words
+        at = block.decoded[done]
+        s[_PC] = at.pc
+        s[_INSTRET] += done
+        block.stops[done] = block.stops.get(done, 0) + 1
+        return at
 
     def _cause(self, cause: int) -> int:
         """Machine mode has no pages: what would be a page fault is an access fault."""
@@ -474,6 +500,7 @@ class Interpreter:
 
     def executions(self) -> Iterator[Execution]:
         """Of everything that has run; an instruction in several blocks comes several times."""
+        self._settle()
         yield from self._flushed.values()
         for code in self._modes.values():
             for block in (*code.blocks.values(), *code.singles.values()):
@@ -481,6 +508,14 @@ class Interpreter:
 
 
 _NO_MODE: Final = Mode(None, "vl")
+
+
+class _CodeChanged(Exception):
+    """The instruction before this one in a block has changed code of the block."""
+
+
+def _code_changed() -> None:
+    raise _CodeChanged
 
 
 def _no_instruction(d: Decoded) -> str:

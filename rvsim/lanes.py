@@ -55,7 +55,7 @@ class LaneAccess:
     def store_run(self, addr: int, values: Array, active: Array | None) -> int:
         """Consecutive elements from `addr`."""
         n, nbytes = len(values), values.itemsize
-        if self._memory.span_ok(addr, n * nbytes, W):
+        if self._memory.stores_directly(addr, n * nbytes):
             target = self._data[addr : addr + n * nbytes].view(values.dtype)
             if active is None:
                 target[:] = values

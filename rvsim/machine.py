@@ -236,15 +236,12 @@ class Machine:
             if trap is None:
                 limit: Literal["max_insns", "timeout"] = "timeout" if fuel else "max_insns"
                 return self._result(limit, LIMIT_REACHED, None)
-            code_changes = self.memory.code_changes
             if self.bare is not None:
                 ended, fuel = self._bare_trap(self.bare, trap, fuel)
             else:
                 ended = self._process_trap(trap)
             if ended is not None:
                 return ended
-            if self.memory.code_changes != code_changes:
-                self.interp.flush()
             if deadline is not None and time.monotonic() >= deadline:
                 return self._result("timeout", LIMIT_REACHED, None)
 

@@ -1,8 +1,11 @@
 """Guest memory: one flat, lazily backed space with one permission byte per 4 KiB page.
 
 Every guest access checks ``addr <= size - n`` and the permission of its first and last page, here
-and in compiled code, which reads ``data`` and ``perm`` through their raw addresses.  A refused
-access raises `GuestFault`; misuse by the host program raises `RvsimError`.
+and in compiled code, which reads both through their raw addresses.  A refused access raises
+`GuestFault`; misuse by the host program raises `RvsimError`.
+
+Code is coherent: a page that holds decoded instructions loses its *direct* write permission, so
+that a store to it comes here, where it is done and what was decoded from its bytes is forgotten.
 """
 
 from __future__ import annotations
@@ -14,9 +17,10 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rvsim.codemap import PAGE_BITS, CodeMap
 from rvsim.errors import RvsimError
 
-PAGE: Final = 4096
+PAGE: Final = 1 << PAGE_BITS
 R: Final = 1
 W: Final = 2
 X: Final = 4
@@ -66,8 +70,8 @@ def _reserve(size: int) -> mmap.mmap:
 class Memory:
     """The guest's address space of `size` bytes, nothing mapped at first.
 
-    `code_changes` counts changes of mappings with executable pages, after which decoded code is
-    out of date.
+    `perm` holds the permissions of each page.  Compiled code looks at another array, at
+    `perm_address`: the same, without W where a page holds decoded code.
 
     >>> memory = Memory(1 << 20)
     >>> memory.map(0x10000, 4096, R | W)
@@ -89,15 +93,18 @@ class Memory:
         # One page more than there is, never mapped: `first_bad` clips addresses outside to it.
         self._perm = bytearray(size // PAGE + 1)
         self._perm_clipped: Bytes = np.frombuffer(self._perm, np.uint8)
+        self._perm_clipped.flags.writeable = False
         self.perm: Bytes = self._perm_clipped[:-1]
+        self._direct = bytearray(len(self._perm))
         self.data_address: int = self.data.ctypes.data
-        self.perm_address: int = self.perm.ctypes.data
+        self._direct_pages: Bytes = np.frombuffer(self._direct, np.uint8)
+        self.perm_address: int = self._direct_pages.ctypes.data
         # Aligned accesses index these; state.py, too, relies on a little-endian host.
         self._halves = self.view.cast("H")
         self._words = self.view.cast("I")
         self._doubles = self.view.cast("Q")
         self._lanes: dict[int, Lanes] = {t.itemsize: self.data.view(t) for t in _LANE_TYPES}
-        self.code_changes = 0
+        self.code = CodeMap()
         self._last1, self._last2 = size - 1, size - 2
         self._last4, self._last8 = size - 4, size - 8
 
@@ -119,12 +126,16 @@ class Memory:
         if perm & ~(R | W | X):
             raise RvsimError(f"permission {perm:#x} has bits other than R, W and X")
         self.unmap(addr, length)
-        self._set_permission(pages, MAPPED | perm)
+        self._set_permission(pages, bytes([MAPPED | perm]) * (pages.stop - pages.start))
 
-    def _set_permission(self, pages: slice, perm: int) -> None:
-        if perm & X or (self.perm[pages] & X).any():
-            self.code_changes += 1
-        self.perm[pages] = perm
+    def _set_permission(self, pages: slice, perms: bytes) -> None:
+        self._perm[pages] = perms
+        self._direct[pages] = perms
+        for page in self.code.pages(pages.start, pages.stop):
+            if self._perm[page] & X:
+                self._direct[page] &= ~W
+            else:
+                self._drop_code(page)
 
     def unmap(self, addr: int, length: int) -> None:
         """Drop the pages and give their memory back to the host; unmapped ones may be among them.
@@ -133,12 +144,19 @@ class Memory:
         """
         pages = self._pages(addr, length)
         if self.perm[pages].any():
-            start, stop = pages.start * PAGE, pages.stop * PAGE
-            if sys.platform == "linux" and mmap.PAGESIZE == PAGE:
-                self._mmap.madvise(mmap.MADV_DONTNEED, start, stop - start)
-            else:
-                self.data[start:stop] = 0
-        self._set_permission(pages, 0)
+            self.zero(addr, length)
+        self._set_permission(pages, bytes(pages.stop - pages.start))
+
+    def zero(self, addr: int, length: int) -> None:
+        """Zero whole pages, giving their memory back to the host; they keep their permissions."""
+        pages = self._pages(addr, length)
+        for page in self.code.pages(pages.start, pages.stop):
+            self._drop_code(page)
+        start, stop = pages.start * PAGE, pages.stop * PAGE
+        if sys.platform == "linux" and mmap.PAGESIZE == PAGE:
+            self._mmap.madvise(mmap.MADV_DONTNEED, start, stop - start)
+        else:
+            self.data[start:stop] = 0
 
     def protect(self, addr: int, length: int, perm: int) -> None:
         """Change the permissions of pages that are all mapped."""
@@ -147,7 +165,12 @@ class Memory:
             raise RvsimError(f"permission {perm:#x} has bits other than R, W and X")
         if not self.mapped(addr, length):
             raise RvsimError(f"not all of the {length:#x} bytes at {addr:#x} are mapped")
-        self._set_permission(pages, MAPPED | perm)
+        self._set_permission(pages, bytes([MAPPED | perm]) * (pages.stop - pages.start))
+
+    def protect_as(self, addr: int, length: int, source: int) -> None:
+        """Give pages the permissions that those from `source` on have."""
+        like = self._pages(source, length)
+        self._set_permission(self._pages(addr, length), bytes(self._perm[like]))
 
     def mapped(self, addr: int, length: int) -> bool:
         """Whether every page of the span exists, whatever its permissions."""
@@ -175,6 +198,22 @@ class Memory:
                 return (int(stops[fits[-1]]) - needed) * PAGE
         return None
 
+    # Code that has been decoded
+
+    def mark_code(self, addr: int, nbytes: int) -> None:
+        """Note a decoded instruction: `code.listeners` hear when its bytes change."""
+        for page in self.code.mark(addr, nbytes):
+            self._direct[page] &= ~W
+
+    def _about_to_change(self, addr: int, nbytes: int) -> None:
+        """Have everybody forget the code decoded from pages whose decoded bytes change."""
+        for page in self.code.overlapped(addr, nbytes):
+            self._drop_code(page)
+
+    def _drop_code(self, page: int) -> None:
+        self._direct[page] = self._perm[page]
+        self.code.drop(page)
+
     # Access by the host: any mapped page, whatever its permissions
 
     def read(self, addr: int, n: int) -> bytes:
@@ -187,6 +226,7 @@ class Memory:
         """Store bytes for the host, also into read-only pages; `GuestFault` where nothing is."""
         if not self.mapped(addr, len(content)):
             raise GuestFault(addr, "store")
+        self._about_to_change(addr, len(content))
         self.view[addr : addr + len(content)] = content
 
     def read_cstring(self, addr: int, limit: int = 1 << 16) -> bytes:
@@ -203,7 +243,8 @@ class Memory:
         return b"".join(parts)
 
     # Checked scalar access by the guest, the interpreter's hot path: `addr` is an unsigned 64-bit
-    # number, values are unsigned and fit.  Aligned accesses lie in one page and are one look-up.
+    # number, values are unsigned and fit.  Aligned accesses lie in one page and are one look-up;
+    # stores that may not go there directly are told apart in `_store`.
 
     def _load(self, addr: int, n: int) -> int:
         last = addr + n - 1
@@ -217,6 +258,7 @@ class Memory:
         perm = self._perm
         if last >= self.size or not perm[addr >> 12] & perm[last >> 12] & W:
             raise GuestFault(addr, "store")
+        self._about_to_change(addr, n)
         self._mmap[addr : last + 1] = value.to_bytes(n, "little")
 
     def load1(self, addr: int) -> int:
@@ -245,28 +287,28 @@ class Memory:
 
     def store1(self, addr: int, value: int) -> None:
         """Store one byte."""
-        if addr <= self._last1 and self._perm[addr >> 12] & W:
+        if addr <= self._last1 and self._direct[addr >> 12] & W:
             self.view[addr] = value
         else:
-            raise GuestFault(addr, "store")
+            self._store(addr, 1, value)
 
     def store2(self, addr: int, value: int) -> None:
         """Store a little-endian halfword."""
-        if not addr & 1 and addr <= self._last2 and self._perm[addr >> 12] & W:
+        if not addr & 1 and addr <= self._last2 and self._direct[addr >> 12] & W:
             self._halves[addr >> 1] = value
         else:
             self._store(addr, 2, value)
 
     def store4(self, addr: int, value: int) -> None:
         """Store a little-endian word."""
-        if not addr & 3 and addr <= self._last4 and self._perm[addr >> 12] & W:
+        if not addr & 3 and addr <= self._last4 and self._direct[addr >> 12] & W:
             self._words[addr >> 2] = value
         else:
             self._store(addr, 4, value)
 
     def store8(self, addr: int, value: int) -> None:
         """Store a little-endian doubleword."""
-        if not addr & 7 and addr <= self._last8 and self._perm[addr >> 12] & W:
+        if not addr & 7 and addr <= self._last8 and self._direct[addr >> 12] & W:
             self._doubles[addr >> 3] = value
         else:
             self._store(addr, 8, value)
@@ -281,17 +323,25 @@ class Memory:
 
     def span_ok(self, addr: int, nbytes: int, need: int) -> bool:
         """Whether every page of the span has all permissions in `need`; an empty span has."""
+        return self._span_has(self._perm, addr, nbytes, need)
+
+    def stores_directly(self, addr: int, nbytes: int) -> bool:
+        """Whether the guest may store to the span, and no decoded code is on its pages."""
+        return self._span_has(self._direct, addr, nbytes, W)
+
+    def _span_has(self, perm: bytearray, addr: int, nbytes: int, need: int) -> bool:
         if nbytes <= 0:
             return True
         last = addr + nbytes - 1
         if last >= self.size:
             return False
-        perm, first_page, last_page = self._perm, addr >> 12, last >> 12
+        first_page, last_page = addr >> 12, last >> 12
         if perm[first_page] & perm[last_page] & need != need:
             return False
         if last_page - first_page < 2:
             return True
-        return bool(np.bitwise_and.reduce(self.perm[first_page:last_page]) & need == need)
+        between = np.frombuffer(perm, np.uint8)[first_page:last_page]
+        return bool(np.bitwise_and.reduce(between) & need == need)
 
     def first_bad(self, addrs: Addresses, nbytes: int, need: int, active: Mask) -> int:
         """Index of the first active lane that may not access its 1 to 4096 bytes, else the length.
@@ -332,6 +382,10 @@ class Memory:
         chosen = active[:stop]
         at = addrs[:stop][chosen].view(np.int64)
         elements = values[:stop][chosen]
+        direct = self._direct_pages
+        if not (direct[at >> PAGE_BITS] & direct[at + (nbytes - 1) >> PAGE_BITS] & W).all():
+            for addr in at.tolist():
+                self._about_to_change(addr, nbytes)
         if not (at & (nbytes - 1)).any():
             cells, where = self._lanes[nbytes], at >> (nbytes.bit_length() - 1)
         else:

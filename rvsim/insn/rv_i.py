@@ -180,7 +180,7 @@ def fence_tso() -> None:
 
 @insn("fence.i", "imm[11:0] rs1 001 rd 0001111", unit=Unit.FENCE, ext="zifencei", spec="Zifencei")
 def fence_i() -> None:
-    """Makes earlier stores visible to instruction fetches: the engine forgets decoded code."""
+    """Makes earlier stores visible to instruction fetches, which they are at once."""
 
 
 @insn("pause", "0000 0001 0000 00000 000 00000 0001111", unit=Unit.FENCE, ext="zihintpause i",

@@ -160,7 +160,7 @@ def compilable(interp: Interpreter, pc: int, mode: Mode) -> Step | None:
     except GuestFault:
         return None
     insn = d.insn
-    if insn is None or insn.unit in _NOT_COMPILED or insn.name == "fence.i":
+    if insn is None or insn.unit in _NOT_COMPILED:
         return None
     if unit_off(insn, d.fields, mode.off) or problems(insn, d.fields, mode.vtype, interp.config):
         return None

@@ -8,7 +8,8 @@ code knows and leaves everything exactly where the interpreter goes on.
 from __future__ import annotations
 
 import ctypes
-from collections.abc import Callable
+from collections import Counter
+from collections.abc import Callable, Collection
 from dataclasses import dataclass
 from functools import cache
 from typing import Final
@@ -27,6 +28,7 @@ from rvsim.jit.lower import (
     table_index,
     table_key,
 )
+from rvsim.mem import PAGE
 from rvsim.state import SLOT
 
 THRESHOLD: Final = 200
@@ -72,6 +74,7 @@ class Jit:
         self.threshold = threshold
         self.regions: list[Native] = []
         self._covered: set[Key] = set()
+        self._forgotten: Counter[Key] = Counter()
         self._modes: dict[Mode, int] = {}
         self._table = np.zeros((1 << TABLE_BITS) * ENTRY_BYTES // 8, np.uint64)
         state, memory = interp.state, interp.memory
@@ -91,7 +94,8 @@ class Jit:
         """Compile the region that begins with this block, if native code can do any of it."""
         pc = block.decoded[0].pc
         rounds = block.runs // self.threshold
-        if rounds != (PATIENCE if (pc, block.mode) in self._covered else 1):
+        patience = PATIENCE if (pc, block.mode) in self._covered else 1
+        if rounds != patience << self._forgotten[pc, block.mode]:
             return
         plan = discover(self.interp, pc, block.mode)
         if not plan.blocks:
@@ -129,8 +133,24 @@ class Jit:
 
         return run
 
-    def forget(self) -> None:
-        """Drop all native code, when guest code has changed."""
-        self._table[:] = 0
-        self.regions.clear()
-        self._covered.clear()
+    def forget(self, page: int) -> Collection[Key]:
+        """Drop the regions with code in a page that has changed; the blocks that they had.
+
+        Each time, the block that a region begins with has to run twice as often to be compiled
+        again: code that keeps changing is better interpreted.
+        """
+        start, stop = page * PAGE, (page + 1) * PAGE
+        blocks: set[Key] = set()
+        kept = []
+        for native in self.regions:
+            if all(end <= start or addr >= stop for addr, end in native.plan.spans()):
+                kept.append(native)
+                continue
+            blocks.update(native.plan.blocks)
+            self._forgotten[native.plan.entry] += 1
+            index = 2 * table_index(native.plan.entry[0])
+            if self._table[index + 1] == native.library.address:
+                self._table[index : index + 2] = 0
+        self.regions = kept
+        self._covered -= blocks
+        return blocks

@@ -47,14 +47,11 @@ def test_fence_i_makes_stores_visible_to_fetches() -> None:
     assert bare.state.x[A2] == 201
 
 
-def test_without_fence_i_a_store_to_code_is_no_trap_and_deterministic() -> None:
-    """Zifencei: a fetch may then see the old or the new instruction."""
-    sums = set()
-    for _ in range(3):
-        bare = changes_itself()
-        assert bare.run(40) is None
-        sums.add(bare.state.x[A2])
-    assert len(sums) == 1
+def test_without_fence_i_a_store_to_code_is_visible_too() -> None:
+    """Zifencei leaves it open; so does QEMU, where code is coherent."""
+    bare = changes_itself()
+    assert bare.run(40) is None
+    assert bare.state.x[A2] == 901
 
 
 def test_fence_i_in_a_loop_keeps_no_old_blocks() -> None:
@@ -63,6 +60,7 @@ def test_fence_i_in_a_loop_keeps_no_old_blocks() -> None:
     executions = list(bare.interp.executions())
     assert sum(count for _, _, count, _ in executions) == 5000
     assert len(executions) < 10
+    assert bare.memory.code.changes == 1000
 
 
 def test_store_to_code_that_is_not_writable_is_a_store_fault() -> None:

@@ -139,7 +139,7 @@ def test_a_region_runs_calls_and_returns() -> None:
     assert assert_same(code, 100_000) > 0
 
 
-def test_code_that_was_changed_is_compiled_anew_after_fence_i() -> None:
+def test_code_that_was_changed_is_executed_after_fence_i() -> None:
     """The loop overwrites its own addi, 1 by 2, and must count differently from then on."""
     patch = step("addi", rd=7, rs1=7, imm=2).word
     body = [

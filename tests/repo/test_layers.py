@@ -18,7 +18,8 @@ MAY_IMPORT = {
     "config": "",
     "state": "",
     "data": "errors",
-    "mem": "errors",
+    "codemap": "",
+    "mem": "errors codemap",
     "lanes": "mem",
     "profiles": "errors config data",
     # files

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rvsim.errors import RvsimError
-from rvsim.mem import LOWEST_FREE, PAGE, GuestFault, Memory, R, W, X
+from rvsim.mem import LOWEST_FREE, MAPPED, PAGE, GuestFault, Memory, R, W, X
 
 SIZE = 1 << 20
 BASE = 0x20000
@@ -250,3 +250,73 @@ def test_lane_stores_equal_a_loop_over_bytes(offsets, unit: int, nbytes: int, st
     for i, (offset, is_active, _) in enumerate(offsets):
         cell = expected[unit * offset : unit * offset + nbytes]
         assert loaded[i] == (int.from_bytes(cell, "little") if is_active else old[i])
+
+
+# Pages that hold decoded code
+
+
+def direct(memory: Memory, addr: int) -> int:
+    """What compiled code sees of a page."""
+    return ctypes.c_uint8.from_address(memory.perm_address + addr // PAGE).value
+
+
+def with_code() -> tuple[Memory, list[int]]:
+    """A page from BASE that may be written and executed, decoded at 0x100 and at its end."""
+    memory = Memory(SIZE)
+    memory.map(BASE, 2 * PAGE, R | W | X)
+    dropped: list[int] = []
+    memory.code.listeners.append(dropped.append)
+    memory.mark_code(BASE + 0x100, 4)
+    memory.mark_code(BASE + PAGE - 2, 2)
+    return memory, dropped
+
+
+def test_a_page_with_code_may_be_written_but_not_directly():
+    memory, _ = with_code()
+    assert memory.span_ok(BASE, 2 * PAGE, R | W | X)
+    assert not memory.stores_directly(BASE, 2 * PAGE)
+    assert memory.stores_directly(BASE + PAGE, PAGE)
+    assert direct(memory, BASE) == MAPPED | R | X
+    assert direct(memory, BASE + PAGE) == MAPPED | R | W | X
+
+
+def test_bytes_beside_code_can_be_stored():
+    memory, dropped = with_code()
+    memory.store8(BASE + 0xF8, 1)
+    memory.store8(BASE + 0xF8 - 1, 2)
+    memory.store1(BASE + 0x104, 3)
+    memory.store4(BASE + PAGE, 4)
+    memory.write(BASE + 0x104, bytes(PAGE - 2 - 0x104))
+    assert (dropped, memory.code.changes) == ([], 0)
+
+
+@pytest.mark.parametrize(
+    ("addr", "nbytes", "pages"),
+    [(0x103, 1, 1), (0xFE, 4, 1), (0xFA, 8, 1), (PAGE - 2, 4, 1), (PAGE - 8, 8, 1), (0x104, 4, 0)],
+)
+def test_a_store_that_changes_code_drops_its_page(addr: int, nbytes: int, pages: int):
+    scalar, lanes, host = (with_code() for _ in range(3))
+    getattr(scalar[0], f"store{nbytes}")(BASE + addr, 1)
+    values = np.ones(3, f"u{nbytes}")
+    at = np.array([BASE, BASE + addr, BASE], np.uint64)
+    lanes[0].store_lanes(at, values, np.array([True, True, True]), 3)
+    host[0].write(BASE + addr, bytes(nbytes))
+    for memory, dropped in (scalar, lanes, host):
+        assert dropped == [BASE // PAGE] * pages
+        assert bool(direct(memory, BASE) & W) == bool(pages)
+
+
+def test_lanes_that_are_not_stored_drop_no_code():
+    memory, dropped = with_code()
+    at = np.array([BASE, BASE + 0x100, BASE + 0x100], np.uint64)
+    memory.store_lanes(at, np.ones(3, "u4"), np.array([True, False, True]), 2)
+    assert dropped == []
+
+
+@pytest.mark.parametrize("perm", [0, R, R | W, X, R | X, R | W | X])
+def test_code_is_dropped_with_the_permission_to_execute_it(perm: int):
+    memory, dropped = with_code()
+    memory.protect(BASE, PAGE, perm)
+    assert dropped == ([] if perm & X else [BASE // PAGE])
+    assert memory.perm[BASE // PAGE] == MAPPED | perm
+    assert direct(memory, BASE) == MAPPED | (perm & ~W if perm & X else perm)

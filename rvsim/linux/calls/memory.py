@@ -165,7 +165,7 @@ def _move(process: LinuxProcess, old: int, before: int, after: int, target: int)
     for start in range(0, kept, _CHUNK):
         memory.write(target + start, memory.read(old + start, min(_CHUNK, kept - start)))
     first, stop, moved = old // PAGE, (old + kept) // PAGE, (target - old) // PAGE
-    memory.perm[first + moved : stop + moved] = memory.perm[first:stop]
+    memory.protect_as(target, kept, old)
     process.file_pages[first + moved : stop + moved] = process.file_pages[first:stop]
     _unmap(process, old, before)
     return target
@@ -196,9 +196,7 @@ def _zero(process: LinuxProcess, addr: int, length: int) -> None:
         file_page = process.file_pages.find(1, start, stop)
         end = stop if file_page < 0 else file_page
         if start < end:
-            perm = memory.perm[start:end].copy()
-            memory.unmap(start * PAGE, (end - start) * PAGE)
-            memory.perm[start:end] = perm
+            memory.zero(start * PAGE, (end - start) * PAGE)
         start = end + 1
 
 

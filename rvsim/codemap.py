@@ -1,0 +1,75 @@
+"""Which bytes of guest memory were decoded as instructions, so that a change of them is noticed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+PAGE_BITS: Final = 12
+_PAGE: Final = 1 << PAGE_BITS
+
+
+class CodeMap:
+    """Per page, a set of the halfwords that hold decoded instructions, as the bits of an int.
+
+    Whoever keeps decoded code appends to `listeners`: each is called with a page whose code is out
+    of date, after the map has forgotten it.  `changes` counts those pages.
+
+    >>> code = CodeMap()
+    >>> code.listeners.append(lambda page: print(f"page {page:#x}"))
+    >>> code.mark(0x10ffe, 4)
+    [16, 17]
+    >>> code.overlaps(0x10f00, 0xfe), code.overlaps(0x11001, 1), code.overlaps(0x11002, 8)
+    (False, True, False)
+    >>> code.drop(0x11)
+    page 0x11
+    >>> code.pages(0, 0x100)
+    [16]
+    """
+
+    def __init__(self) -> None:
+        self._halfwords: dict[int, int] = {}
+        self.listeners: list[Callable[[int], None]] = []
+        self.changes = 0
+
+    def mark(self, addr: int, nbytes: int) -> list[int]:
+        """Note an instruction; the pages that it lies in."""
+        parts = list(_parts(addr, nbytes))
+        for page, bits in parts:
+            self._halfwords[page] = self._halfwords.get(page, 0) | bits
+        return [page for page, _ in parts]
+
+    def overlapped(self, addr: int, nbytes: int) -> list[int]:
+        """The pages in which the span has decoded bytes."""
+        marks = self._halfwords
+        if not marks or nbytes <= 0:
+            return []
+        return [page for page, bits in _parts(addr, nbytes) if marks.get(page, 0) & bits]
+
+    def overlaps(self, addr: int, nbytes: int) -> bool:
+        """Whether any byte of the span is part of a decoded instruction."""
+        return bool(self.overlapped(addr, nbytes))
+
+    def pages(self, start: int, stop: int) -> list[int]:
+        """The pages with decoded code among those of a range."""
+        return [page for page in self._halfwords if start <= page < stop]
+
+    def drop(self, page: int) -> None:
+        """Forget a page, and have everybody forget what was decoded there."""
+        del self._halfwords[page]
+        self.changes += 1
+        for listener in self.listeners:
+            listener(page)
+
+
+def _parts(addr: int, nbytes: int) -> list[tuple[int, int]]:
+    """(page, bits of the halfwords) for each page that a span touches."""
+    parts = []
+    end = addr + nbytes
+    while addr < end:
+        page, offset = addr >> PAGE_BITS, addr & _PAGE - 1
+        stop = min(end - (page << PAGE_BITS), _PAGE)
+        first, last = offset >> 1, (stop - 1) >> 1
+        parts.append((page, ((1 << last - first + 1) - 1) << first))
+        addr = (page + 1) << PAGE_BITS
+    return parts
