@@ -112,7 +112,7 @@ def _lower(plan: RegionPlan, machine: Machine) -> ir.Module:
     after = dict.fromkeys(b.mode_after for b in plan.blocks.values())
     modes = {mode: number for number, mode in enumerate(after, 1) if mode is not None}
     module = ir.Module("region")
-    lower_region(module, "region", plan, machine.config.vlen, modes)
+    lower_region(module, "region", plan, machine.config, modes)
     return module
 
 
