@@ -44,8 +44,11 @@ def _overlap_rule(s: Situation) -> Iterator[Violation]:
             yield Violation(f"destination {dest.text()} overlaps source {source.text()}", SPEC)
 
 
-def _extend(octets: Value, sign: str) -> Value:
-    return (ir.sext if sign == "s" else ir.zext)(octets, 32)
+def _pairs(octets: Value, sign: str, picked: list[int]) -> Value:
+    """Pairs of elements along K, picked by number, as 32-bit lanes."""
+    halves = (ir.sext if sign == "s" else ir.zext)(octets, 16)
+    pairs = ir.shuffle(ir.bitcast(halves, ir.lanes(M * K // 2, 32)), picked)
+    return ir.sext(ir.bitcast(pairs, ir.lanes(2 * len(picked), 16)), 32)
 
 
 def _vmadot(signs: str, slide: int) -> Callable[[Context], None]:
@@ -57,12 +60,16 @@ def _vmadot(signs: str, slide: int) -> Callable[[Context], None]:
             with ir.when(ir.read("vl") != M * K):
                 ir.trap(ILLEGAL_INSTRUCTION, f"vmadot needs vl = {M * K} ({SPEC})")
         rows = ir.read_v("vs1", 2 * M * K if slide else M * K, 8)
-        a = _extend(ir.shuffle(rows, range(slide * K, slide * K + M * K)), signs[0])
-        b = _extend(ir.read_v("vs2", N * K, 8), signs[1])
-        # Lane (i, j, k) of both factors, so that a sum over runs of K lanes is the dot product.
-        left = ir.shuffle(a, [i * K + k for i in range(M) for _ in range(N) for k in range(K)])
-        right = ir.shuffle(b, [j * K + k for _ in range(M) for j in range(N) for k in range(K)])
-        ir.write_v("vd", ir.read_v("vd", M * N, 32) + ir.group_sum(left * right, K))
+        # Lane (p, i, j) is pair p along K of both factors: hosts multiply and add pairs at once.
+        lanes = [(p, i, j) for p in range(K // 2) for i in range(M) for j in range(N)]
+        a = ir.shuffle(rows, range(slide * K, slide * K + M * K))
+        left = _pairs(a, signs[0], [i * K // 2 + p for p, i, _ in lanes])
+        right = _pairs(ir.read_v("vs2", N * K, 8), signs[1], [j * K // 2 + p for p, _, j in lanes])
+        sums = ir.group_sum(left * right, 2)
+        while sums.type.lanes != M * N:
+            half = (sums.type.lanes or 0) // 2
+            sums = ir.head(sums, half) + ir.shuffle(sums, range(half, 2 * half))
+        ir.write_v("vd", ir.read_v("vd", M * N, 32) + sums)
 
     return run
 
