@@ -17,6 +17,7 @@ from llvmlite import ir
 
 from rvsim.ir import llvm_build as build
 from rvsim.ir import llvm_lanes as on_lanes
+from rvsim.ir import llvm_permute
 from rvsim.ir import trace as tr
 from rvsim.ir.llvm_build import I64, PTR, Frame, llvm_type
 from rvsim.ir.llvm_elements import ELEMENT_RULES, Rule
@@ -291,7 +292,7 @@ RULES: Final[dict[str, Rule]] = {
     "extract": on_lanes.extract,
     "insert": on_lanes.insert,
     "shuffle": on_lanes.shuffle,
-    "take": on_lanes.take,
+    "take": llvm_permute.take,
     "concat": on_lanes.concat,
     "bitcast": on_lanes.bitcast,
     "compress": on_lanes.compress,

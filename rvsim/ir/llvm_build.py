@@ -91,11 +91,14 @@ def intrinsic(b: Any, name: str, args: Sequence[Any], result: Any = None) -> Any
     type_ = args[0].type
     element = f"i{element_type(args[0]).width}"
     suffix = f"v{type_.count}{element}" if isinstance(type_, ir.VectorType) else element
-    full = f"llvm.{name}.{suffix}"
-    function = b.module.globals.get(full)
+    return named_call(b, f"llvm.{name}.{suffix}", args, result or type_)
+
+
+def named_call(b: Any, name: str, args: Sequence[Any], result: Any) -> Any:
+    """Call an external function, declared when it is first called."""
+    function = b.module.globals.get(name)
     if function is None:
-        signature = ir.FunctionType(result or type_, [a.type for a in args])
-        function = ir.Function(b.module, signature, full)
+        function = ir.Function(b.module, ir.FunctionType(result, [a.type for a in args]), name)
     return b.call(function, list(args))
 
 
@@ -107,6 +110,12 @@ def mask_word(b: Any, mask: Any) -> Any:
 def resized(b: Any, value: Any, width: int) -> Any:
     """An integer zero-extended or truncated to `width` bits."""
     type_, have = ir.IntType(width), value.type.width
+    return value if have == width else (b.zext if have < width else b.trunc)(value, type_)
+
+
+def resized_lanes(b: Any, value: Any, width: int) -> Any:
+    """Lanes zero-extended or truncated to `width` bits each."""
+    type_, have = vector(lane_count(value), width), element_type(value).width
     return value if have == width else (b.zext if have < width else b.trunc)(value, type_)
 
 

@@ -1,7 +1,7 @@
 """LLVM rules of the primitives that move lanes or fold them.
 
-Lanes picked by a running index go through a stack slot and a loop: code size does not grow with
-the number of lanes.
+Lanes packed or counted one after the other go through a stack slot and a loop: code size does not
+grow with the number of lanes.
 """
 
 from __future__ import annotations
@@ -48,27 +48,6 @@ def concat(g: Lowerer, v: Value, *parts: Any) -> Any:
 
 def bitcast(g: Lowerer, v: Value, a: Any) -> Any:
     return g.b.bitcast(a, build.llvm_type(v.type))
-
-
-def take(g: Lowerer, v: Value, a: Any, index: Any) -> Any:
-    source, indices = g.frame.spill(g.b, a), g.frame.spill(g.b, index)
-    n, m = build.lane_count(a), build.lane_count(index)
-    index_type, element = build.element_type(index), _stored(a)
-    out = g.frame.array(m, element.width)
-
-    def one(i: Any) -> Sequence[Any]:
-        wanted = build.resized(
-            g.b, g.b.load(at(g.b, indices, i, index_type), typ=index_type, align=1), 64
-        )
-        inside = g.b.icmp_unsigned("<", wanted, I64(n))
-        safe = g.b.select(inside, wanted, I64(0))
-        found = g.b.load(at(g.b, source, safe, element), typ=element, align=1)
-        found = g.b.select(inside, found, element(0))
-        g.b.store(found, at(g.b, out, i, element), align=1)
-        return ()
-
-    build.loop(g.b, m, (), one)
-    return _unspill(g, out, v)
 
 
 def compress(g: Lowerer, v: Value, a: Any, selected: Any) -> Any:

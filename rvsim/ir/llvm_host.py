@@ -1,0 +1,55 @@
+"""What the processor that compiled code runs on can do in one instruction."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cache
+from typing import Final
+
+import llvmlite.binding as llvm
+
+
+@cache
+def has(*features: str) -> bool:
+    """Whether the host has all of these features, as LLVM spells them."""
+    host = llvm.get_host_cpu_features()
+    return all(host.get(name, False) for name in features)
+
+
+@dataclass(frozen=True, slots=True)
+class Permute:
+    """An instruction that picks units of `unit` bits from a table, by a number in each unit.
+
+    It picks for `index_bytes` at once from a table of `table_bytes`; a number outside the table
+    gives some value.  The LLVM intrinsic `function` takes the numbers behind the table, which it
+    wants repeated if it has more numbers than that.
+    """
+
+    function: str
+    unit: int
+    table_bytes: int
+    index_bytes: int
+
+
+_AVX512: Final = {8: ("avx512vbmi", "qi"), 16: ("avx512bw", "hi"), 32: ("avx512f", "si"),
+                  64: ("avx512f", "di")}  # fmt: skip
+
+
+@cache
+def permute(width: int, nbytes: int) -> Permute | None:
+    """How to look elements of `width` bits up in a table of `nbytes`, or in parts of one."""
+    if width in _AVX512 and has(_AVX512[width][0], "avx512vl"):
+        least = 16 if width < 32 else 32
+        size = min(64, max(least, 1 << (nbytes - 1).bit_length()))
+        if (width, size) != (32, 32):  # which AVX2 has
+            name = f"llvm.x86.avx512.permvar.{_AVX512[width][1]}.{8 * size}"
+            return Permute(name, width, size, size)
+    if has("avx2"):
+        if width >= 32:
+            return Permute("llvm.x86.avx2.permd", 32, 32, 32)
+        return Permute("llvm.x86.avx2.pshuf.b", 8, 16, 32)
+    if has("ssse3"):
+        return Permute("llvm.x86.ssse3.pshuf.b.128", 8, 16, 16)
+    if has("neon"):
+        return Permute("llvm.aarch64.neon.tbl1.v16i8", 8, 16, 16)
+    return None

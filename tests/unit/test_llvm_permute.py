@@ -1,0 +1,147 @@
+"""`take` on hosts with other permute instructions than this one, as far as it has theirs too."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Iterator
+
+import llvmlite.binding as llvm
+import pytest
+
+from rvsim import ir
+from rvsim.ir import Value, llvm_host
+
+from .ir_harness import FIELDS, Bench, pack, traced, unpack
+
+WIDTHS = (8, 16, 32, 64)
+BYTES = (4, 16, 32, 64, 128, 256)
+AVX512 = ("avx512f", "avx512vl", "avx512bw", "avx512vbmi", "avx2", "ssse3")
+HOSTS = {"avx512": AVX512, "avx512 without bytes": AVX512[:3] + AVX512[4:], "avx2": AVX512[4:],
+         "ssse3": AVX512[5:], "other": ()}  # fmt: skip
+CPUS = {"avx512": "icelake-server", "avx512 without bytes": "skylake-avx512",
+        "avx2": "haswell", "ssse3": "core2", "neon": "neoverse-n1"}  # fmt: skip
+
+
+@pytest.fixture(params=HOSTS)
+def host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    features = HOSTS[request.param]
+    if not llvm_host.has(*features):
+        pytest.skip("this host lacks them")
+    yield from pretend(features, monkeypatch, request.param)
+
+
+def pretend(features: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[str]:
+    monkeypatch.setattr(llvm_host, "has", lambda *wanted: set(wanted) <= set(features))
+    llvm_host.permute.cache_clear()
+    yield name
+    llvm_host.permute.cache_clear()
+
+
+def gather(n: int, width: int, index_width: int) -> None:
+    a, index = ir.read_v("vs1", n, width), ir.read_v("vs2", n, index_width)
+    ir.write_v("vd", ir.take(a, index))
+
+
+def splat(n: int, width: int) -> None:
+    index = ir.trunc(ir.read_x("rs1"), 16)
+    ir.write_v("vd", ir.take(ir.read_v("vs1", n, width), ir.splat(index, n)))
+
+
+def slide(n: int, width: int, up: bool) -> None:
+    lane: Value = ir.iota(n, 16)
+    offset = ir.splat(ir.trunc(ir.min_u(ir.read_x("rs1"), n), 16), n)
+    index = lane - offset if up else lane + offset
+    ir.write_v("vd", ir.take(ir.read_v("vs1", n, width), index))
+
+
+def around(n: int) -> None:
+    """An offset that may wrap around: lane 255 + 1 is lane 0."""
+    offset = ir.splat(ir.trunc(ir.read_x("rs1"), 8), n)
+    ir.write_v("vd", ir.take(ir.read_v("vs1", n, 8), ir.iota(n, 8) + offset))
+
+
+def shapes() -> Iterator[tuple[int, int]]:
+    for width in WIDTHS:
+        for nbytes in BYTES:
+            if nbytes * 8 >= width:
+                yield nbytes * 8 // width, width
+
+
+def lane(values: list[int], i: int) -> int:
+    return values[i] if 0 <= i < len(values) else 0
+
+
+def run(bench: Bench, name: str, values: list[int], width: int, **operands: object) -> list[int]:
+    bench.state.buffer[:] = 0
+    bench.set_v(FIELDS["vs1"], pack(values, width).to_bytes(len(values) * width // 8, "little"))
+    for field, content in operands.items():
+        if isinstance(content, int):
+            bench.state.x[FIELDS[field]] = content
+        elif isinstance(content, bytes):
+            bench.set_v(FIELDS[field], content)
+    assert bench.run_native(name) is None
+    word = int.from_bytes(bench.state.vfile[:256].tobytes(), "little")
+    return unpack(word, len(values), width)
+
+
+def test_lanes_at_any_index(host: str) -> None:
+    indices = {(n, w, iw) for n, w in shapes() for iw in {w, 16} if n * iw <= 2048}
+    bench = Bench({str(case): traced(lambda c=case: gather(*c)) for case in indices})
+    rng = random.Random(1)
+    for n, width, index_width in indices:
+        for _ in range(8):
+            values = [rng.getrandbits(width) for _ in range(n)]
+            top = (1 << index_width) - 1
+            index = [rng.choice((rng.randrange(2 * n), rng.randint(0, top), top)) & top
+                     for _ in range(n)]  # fmt: skip
+            octets = pack(index, index_width).to_bytes(n * index_width // 8, "little")
+            got = run(bench, str((n, width, index_width)), values, width, vs2=octets)
+            assert got == [lane(values, i) for i in index]
+
+
+def test_slides_and_single_lanes(host: str) -> None:
+    programs = {}
+    for n, width in shapes():
+        programs[f"{n}x{width} splat"] = traced(lambda n=n, w=width: splat(n, w))
+        for up in (False, True):
+            programs[f"{n}x{width} {up}"] = traced(lambda n=n, w=width, u=up: slide(n, w, u))
+    bench = Bench(programs)
+    rng = random.Random(2)
+    for n, width in shapes():
+        for amount in (0, 1, n // 2, n - 1, n, n + 1, rng.randrange(n), 1 << 63):
+            values = [rng.getrandbits(width) for _ in range(n)]
+            near = min(amount, n)
+            for up in (False, True):
+                got = run(bench, f"{n}x{width} {up}", values, width, rs1=amount)
+                assert got == [lane(values, i - near if up else i + near) for i in range(n)]
+            got = run(bench, f"{n}x{width} splat", values, width, rs1=amount)
+            assert got == [lane(values, amount % (1 << 16))] * n
+
+
+def test_an_index_that_wraps_around_is_no_slide(host: str) -> None:
+    bench = Bench({"around": traced(lambda: around(256))})
+    values = [i * 7 % 256 for i in range(256)]
+    assert run(bench, "around", values, 8, rs1=3) == values[3:] + values[:3]
+
+
+@pytest.mark.parametrize("name", CPUS)
+def test_every_intrinsic_is_an_instruction_of_the_processors_it_is_for(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    triple = "aarch64-linux-gnu" if name == "neon" else "x86_64-linux-gnu"
+    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=CPUS[name])
+    for _ in pretend(HOSTS.get(name, ("neon",)), monkeypatch, name):
+        for width in WIDTHS:
+            for nbytes in BYTES:
+                how = llvm_host.permute(width, nbytes)
+                assert how is not None
+                type_ = f"<{how.index_bytes * 8 // how.unit} x i{how.unit}>"
+                text = (
+                    f"declare {type_} @{how.function}({type_}, {type_})\n"
+                    f"define {type_} @f({type_} %a, {type_} %b) {{\n"
+                    f"  %r = call {type_} @{how.function}({type_} %a, {type_} %b)\n"
+                    f"  ret {type_} %r\n}}\n"
+                )
+                assert how.function not in machine.emit_assembly(llvm.parse_assembly(text))
