@@ -7,7 +7,7 @@ the rest.  A step that can't be completed leaves the region as if it had not beg
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from llvmlite import ir
@@ -16,7 +16,7 @@ from rvsim.config import Config
 from rvsim.interp import Mode
 from rvsim.ir.llvm_backend import Lowerer
 from rvsim.ir.llvm_build import I64, PTR, Frame, at
-from rvsim.ir.trace import Function
+from rvsim.ir.trace import Function, Statement, Trap
 from rvsim.jit.discover import BasicBlock, Key, RegionPlan, Step
 from rvsim.jit.host_float import HostFloat
 from rvsim.jit.memory import RegionMemory
@@ -57,6 +57,14 @@ class RegionLowerer(Lowerer):
     def call(self, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
         found = by_host(self, self.host, function, args) if self.host else None
         return by_softfloat(self, function, args) if found is None else found
+
+    def block(self, body: Iterable[Statement]) -> None:
+        """Statements; where they are sure to trap, none: the interpreter does all again."""
+        statements = tuple(body)
+        if any(isinstance(stmt, Trap) for stmt in statements):
+            self.b.branch(self.state.leave)  # type: ignore[attr-defined]
+        else:
+            super().block(statements)
 
     def check(self, allowed: Any, cause: int, addr: Any, why: str) -> None:
         self.require(allowed)
