@@ -156,8 +156,10 @@ def measure(options: Options) -> Iterator[Comparison]:
     with tempfile.TemporaryDirectory() as folder:
         for program in PROGRAMS:
             if options.wants(program.title, program.name):
-                print(program.title, file=sys.stderr)
-                yield compare(program, program.build(Path(folder)), options)
+                print(program.title, end=": ", file=sys.stderr, flush=True)
+                compared = compare(program, program.build(Path(folder)), options)
+                print(" | ".join(compared.cells()[1:]), file=sys.stderr)
+                yield compared
 
 
 def compare(program: Program, elf: Path, options: Options) -> Comparison:
