@@ -61,10 +61,10 @@ class RegionLowerer(Lowerer):
     def block(self, body: Iterable[Statement]) -> None:
         """Statements; where they are sure to trap, none: the interpreter does all again."""
         statements = tuple(body)
-        if any(isinstance(stmt, Trap) for stmt in statements):
-            self.b.branch(self.state.leave)  # type: ignore[attr-defined]
-        else:
+        if not any(isinstance(stmt, Trap) for stmt in statements):
             super().block(statements)
+        elif not self.b.block.is_terminated:
+            self.b.branch(self.state.leave)  # type: ignore[attr-defined]
 
     def check(self, allowed: Any, cause: int, addr: Any, why: str) -> None:
         self.require(allowed)

@@ -193,3 +193,17 @@ def test_loops_of_random_instructions_end_the_same(seed: int) -> None:
     )
     body = b"".join(retiring(rng, head, seed) for _ in range(8))
     assert_same(head + body + step("jal", rd=0, imm=-len(body)).code, 100, seed=seed)
+
+
+def test_a_region_may_hold_several_instructions_that_always_trap() -> None:
+    """Code behind the first of them is reached from elsewhere, if at all."""
+    code = assemble(
+        [
+            step("addi", rd=8, rs1=0, imm=9),
+            step("addi", rd=8, rs1=8, imm=-1),
+            step("bne", rs1=8, rs2=0, imm=-4),
+            step("csrrs", rd=4, csr=0x23F, rs1=31),
+            step("csrrw", rd=4, csr=0x50F, rs1=8),
+        ]
+    )
+    assert assert_same(code, 100) > 0
