@@ -18,6 +18,7 @@ from typing import Any, Final, Protocol
 import numpy as np
 
 from rvsim.config import MACHINE, Config
+from rvsim.cost.model import CostModel
 from rvsim.decode import Decoded, decode, fetch, problems, refusal
 from rvsim.insn.isa import isa
 from rvsim.insn.priv import unit_off
@@ -234,6 +235,7 @@ class Interpreter:
     `names` may replace entries of `namespace`, which is how counters and events listen.  With
     `retired` blocks are one instruction, register writes are logged (`compile_python`), and it is
     called after each; `trapped` is called for an instruction that traps instead, ecall included.
+    A `cost` model accounts for each instruction before it executes, and for traps too.
     """
 
     def __init__(
@@ -246,6 +248,7 @@ class Interpreter:
         names: Mapping[str, Any] | None = None,
         retired: Callable[[Decoded], None] | None = None,
         trapped: Callable[[Trap], None] = lambda trap: None,
+        cost: CostModel | None = None,
     ) -> None:
         self.config = config
         self.state = state
@@ -253,7 +256,8 @@ class Interpreter:
         self.note = note
         self.retired = retired
         self.trapped = trapped
-        self._cycle_noted = False
+        self.cost = cost
+        self._cycle_noted = cost is not None
         self.isa = isa()
         self._names = {**namespace(state, memory), **(names or {})}
         self._functions: dict[tuple[Any, ...], Compiled] = {}
@@ -316,7 +320,24 @@ class Interpreter:
             self._cycle_noted = True
             self.note(d.pc, CYCLE_NOTE)
         arguments = [(d.pc if p == "pc" else d.fields[p]) & _M64 for p in compiled.params]
-        return functools.partial(compiled.function, *arguments), effects
+        call: Call = functools.partial(compiled.function, *arguments)
+        return call if self.cost is None else self._timed(self.cost, call, d, mode), effects
+
+    def _timed(self, cost: CostModel, call: Call, d: Decoded, mode: Mode) -> Call:
+        """The call, with what it costs accounted for in front of it."""
+        assert d.insn is not None
+        statics = dict(static_fields(d.insn, d.fields))
+        context = Context(d.insn, self.config, statics, mode.vtype, mode.elements)
+        program = self.program(d.insn, d.fields, mode)
+        account = cost.bind(context, d.fields, d.pc, program, self._names)
+        if account is None:
+            return call
+
+        def timed() -> None:
+            account()
+            call()
+
+        return timed
 
     def _illegal(self, d: Decoded, why: str) -> Call:
         def refuse() -> None:
@@ -425,7 +446,7 @@ class Interpreter:
                 if deadline is not None and time.monotonic() >= deadline:
                     break
                 continue
-            if block.reads_counters:
+            if block.reads_counters and self.cost is None:
                 s[_CYCLE] = s[_INSTRET]
             s[_PC] = block.end
             recent.append(block)

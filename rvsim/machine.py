@@ -10,6 +10,7 @@ from typing import Any, BinaryIO, Final, Literal
 
 from rvsim.bare import BareMetal, HostExit
 from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, VlPolicy
+from rvsim.cost import Core, CostModel, load_core
 from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
@@ -67,7 +68,7 @@ class RunResult:
 
 
 class Machine:
-    """One hart and its memory.
+    """One hart and its memory; `cost` names a core, or is one, whose cycles are counted.
 
     >>> from rvsim.toolchain import build_kernel
     >>> machine = Machine(vlen=256)
@@ -90,6 +91,7 @@ class Machine:
         host_float: bool = True,
         engine: str = "numpy",
         memory_size: int = 4 << 30,
+        cost: str | Core | None = None,
         note: Callable[[str], object] = lambda text: None,
         names: Callable[[Machine], Mapping[str, Any]] | None = None,
         retired: Callable[[Decoded], None] | None = None,
@@ -107,7 +109,10 @@ class Machine:
         )
         self._cpu = cpu
         self.memory = Memory(memory_size)
-        self.state = State(self.config.vlen)
+        core = load_core(cost) if isinstance(cost, str) else cost
+        self.cost = None if core is None else CostModel(core)
+        vlen = self.config.vlen
+        self.state = State(vlen) if self.cost is None else self.cost.make_state(vlen)
         self.state["vtype"] = 1 << 63
         self.note = note
         self._noted: set[tuple[int, str]] = set()
@@ -119,9 +124,11 @@ class Machine:
             names=names(self) if names else None,
             retired=retired,
             trapped=self._trapped,
+            cost=self.cost,
         )
         if engine == "jit":
-            self._compile_hot_code(listened_to=names is not None or retired is not None)
+            listened_to = names is not None or retired is not None or self.cost is not None
+            self._compile_hot_code(listened_to=listened_to)
         elif engine != "numpy":
             raise RvsimError(f"unknown engine {engine!r}", hint="choose numpy or jit")
         self._listener = trapped
@@ -138,6 +145,11 @@ class Machine:
                 "compiled code counts and traces nothing yet", hint="use the engine numpy"
             )
         self.interp.jit = Jit(self.interp)
+
+    @property
+    def cycle(self) -> int:
+        """Cycles so far: of the cost model, or instructions if there is none."""
+        return self.state["instret"] if self.cost is None else self.cost.cycle
 
     def _note_place(self, pc: int, text: str) -> None:
         """Pass on a reserved use once for each place."""
@@ -202,7 +214,7 @@ class Machine:
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            now_ns=lambda: self.state["instret"] * 1_000_000_000 // CYCLES_PER_SECOND,
+            now_ns=lambda: self.cycle * 1_000_000_000 // CYCLES_PER_SECOND,
             dirs=dirs,
             sysroot=sysroot,
             host_time=host_time,
@@ -295,7 +307,7 @@ class Machine:
             exit_code,
             trap,
             self.state["instret"],
-            self.state["instret"],
+            self.cycle,
             bytes(self._captured["stdout"]),
             bytes(self._captured["stderr"]),
             self,

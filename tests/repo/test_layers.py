@@ -38,11 +38,12 @@ MAY_IMPORT = {
     # the guest's process
     "linux": "errors config state mem elf vec",
     # engines
-    "interp": "config state mem lanes ir vec insn decode",
+    "cost": "errors data state ir vec insn",
+    "interp": "config state mem lanes ir vec insn decode cost",
     "jit": "config state mem ir fp vec insn decode interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
-    "machine": "errors config state mem profiles elf linux decode interp jit bare",
+    "machine": "errors config state mem profiles elf linux decode cost interp jit bare",
     # listeners and reports
     "trace": "errors state mem vec insn decode interp machine",
     "report": "mem profiles vec insn decode disasm interp machine",

@@ -1,0 +1,13 @@
+"""The cost model: how many cycles a core takes, and why.
+
+`core` holds the numbers, from `isa/cores/*.toml`.  For each instruction `program` traces a second
+small program, over the facts that its definition gives (`facts`) and one CostState (`state`):
+`scalar`, `vector` and `memory` say what happens, `issue` charges every cycle to one reason,
+`caches` is the path that a plain L1 hit never takes.  `model` runs them on a machine.
+"""
+
+from rvsim.cost.core import DEFAULT_CORE, Core, core_names, describe, load_core
+from rvsim.cost.model import CostModel
+from rvsim.cost.reasons import REASONS
+
+__all__ = ["DEFAULT_CORE", "REASONS", "Core", "CostModel", "core_names", "describe", "load_core"]

@@ -1,0 +1,152 @@
+"""Timing classes: how long the instructions of a unit take, and under which conditions."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields, replace
+from typing import Any, Final, Generic, TypeVar
+
+from rvsim.cost.formula import Formula, Size
+from rvsim.errors import RvsimError
+
+SCALAR_UNITS: Final = ("mul", "fp")
+RESULTS: Final = ("step", "end", "start")
+_ABOUT: Final = frozenset({"source", "confidence", "like", "cases"})
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What the cases of a class look at; `lmul` as text (``mf2``), for memory that of the data."""
+
+    name: str = ""
+    form: str = ""
+    sew: int = 0
+    lmul: str = ""
+    masked: bool = False
+    nf: int = 1
+    style: str = ""
+
+
+_CONDITIONS: Final = frozenset(f.name for f in fields(Situation))
+
+
+@dataclass(frozen=True, slots=True)
+class ScalarTiming:
+    """Cycles to the result; `unit` is busy for `busy` of them."""
+
+    latency: float
+    busy: float = 1
+    unit: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTiming:
+    """How one vector instruction takes its time, for what it is: see `isa/cores/x60.toml`."""
+
+    occupancy: Formula
+    latency: Formula
+    result: str = "step"
+    old: float = 0
+    chain: bool = True
+    release: float | None = None
+
+    def occupied(self, size: Size) -> float:
+        """Cycles that it keeps its unit."""
+        return self.occupancy.cycles(size)
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """Values that hold where all conditions do; a condition lists what it admits."""
+
+    when: Mapping[str, tuple[Any, ...]]
+    values: Mapping[str, Any]
+
+    def holds(self, situation: Situation) -> bool:
+        return all(getattr(situation, name) in admitted for name, admitted in self.when.items())
+
+
+@dataclass(frozen=True, slots=True)
+class ClassOf(Generic[T]):
+    """A timing and its cases; later cases override earlier ones."""
+
+    base: T
+    cases: tuple[Case, ...] = ()
+
+    def at(self, situation: Situation) -> T:
+        """The timing in one situation."""
+        values: dict[str, Any] = {}
+        for case in self.cases:
+            if case.holds(situation):
+                values |= case.values
+        return replace(self.base, **values)  # type: ignore[type-var]
+
+
+ScalarClass = ClassOf[ScalarTiming]
+VectorClass = ClassOf[VectorTiming]
+
+
+def read_scalar(where: str, table: Mapping[str, Any]) -> ScalarClass:
+    """The class in a table ``[scalar.<unit>]``."""
+    base = ScalarTiming(**_values(where, table, _scalar_value))
+    return ClassOf(base, _cases(where, table, _scalar_value))
+
+
+def read_vector(unit: str, tables: Mapping[str, Any]) -> VectorClass:
+    """The class in a table ``[vector.<unit>]``; one that is `like` another adds to its cases."""
+    where, table = f"vector.{unit}", tables[unit]
+    cases = _cases(where, table, _vector_value)
+    if "like" in table:
+        model = read_vector(table["like"], tables)
+        return ClassOf(model.base, (*model.cases, *cases))
+    return ClassOf(VectorTiming(**_values(where, table, _vector_value)), cases)
+
+
+def _values(where: str, table: Mapping[str, Any], parse: Any) -> dict[str, Any]:
+    return {k: parse(f"{where}.{k}", k, v) for k, v in table.items() if k not in _ABOUT}
+
+
+def _cases(where: str, table: Mapping[str, Any], parse: Any) -> tuple[Case, ...]:
+    cases = []
+    for i, entry in enumerate(table.get("cases", ())):
+        when = {
+            k: tuple(v) if isinstance(v, list) else (v,)
+            for k, v in entry.items()
+            if k in _CONDITIONS
+        }
+        rest = {k: v for k, v in entry.items() if k not in _CONDITIONS}
+        cases.append(Case(when, _values(f"{where}.cases[{i}]", rest, parse)))
+    return tuple(cases)
+
+
+def _scalar_value(where: str, key: str, value: Any) -> Any:
+    match key:
+        case "latency" | "busy":
+            return _cycles(where, value)
+        case "unit" if value in SCALAR_UNITS:
+            return value
+    raise RvsimError(f"{where} = {value!r} is not understood")
+
+
+def _vector_value(where: str, key: str, value: Any) -> Any:
+    match key:
+        case "occupancy" | "latency":
+            try:
+                return Formula.parse(value)
+            except ValueError as error:
+                raise RvsimError(f"{where}: {error}") from None
+        case "old" | "release":
+            return _cycles(where, value)
+        case "result" if value in RESULTS:
+            return value
+        case "chain" if isinstance(value, bool):
+            return value
+    raise RvsimError(f"{where} = {value!r} is not understood")
+
+
+def _cycles(where: str, value: Any) -> float:
+    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10_000:
+        raise RvsimError(f"{where} = {value!r} is not a number of cycles from 0 to 10000")
+    return float(value)

@@ -1,0 +1,323 @@
+"""A core's numbers: `isa/cores/<name>.toml` as frozen data, checked, with a user's overrides."""
+
+from __future__ import annotations
+
+import copy
+import difflib
+import re
+import tomllib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import Field, dataclass, field, fields
+from pathlib import Path
+from typing import Any, Final, TypeVar
+
+from rvsim.cost.classes import ScalarClass, VectorClass, read_scalar, read_vector
+from rvsim.data import data_path
+from rvsim.errors import RvsimError
+
+DEFAULT_CORE: Final = "x60"
+CONFIDENCE: Final = ("measured", "derived", "borrowed", "guessed")
+_SIZES: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}
+_ABOUT: Final = frozenset({"source", "confidence"})
+
+T = TypeVar("T")
+
+
+def _number(low: float, high: float, *, power_of_two: bool = False) -> Any:
+    return field(metadata={"low": low, "high": high, "power_of_two": power_of_two})
+
+
+def _cycles(high: float = 10_000) -> Any:
+    return _number(0, high)
+
+
+@dataclass(frozen=True, slots=True)
+class Issue:
+    """Instructions a cycle; at most one of them is a vector and one a memory instruction."""
+
+    width: int = _number(1, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """Cycles that a misprediction costs, and places of the two-bit predictor."""
+
+    mispredict: float = _cycles()
+    entries: int = _number(1, 1 << 20, power_of_two=True)
+
+
+@dataclass(frozen=True, slots=True)
+class Vset:
+    """Cycles from a vset* to its result, and to the next vector instruction.
+
+    `to_vector_avl` if the AVL is a register, `to_vector_avl_large` if the new LMUL is 4 or 8 too.
+    """
+
+    result: float = _cycles()
+    to_vector: float = _cycles()
+    to_vector_avl: float = _cycles()
+    to_vector_avl_large: float = _cycles()
+
+
+@dataclass(frozen=True, slots=True)
+class Queue:
+    """Vector arithmetic instructions that have issued and not begun."""
+
+    depth: int = _number(1, 8)
+
+
+@dataclass(frozen=True, slots=True)
+class VectorUnit:
+    """`release`: cycles from the last step until source registers may be overwritten by a load."""
+
+    release: float = _cycles()
+
+
+@dataclass(frozen=True, slots=True)
+class Lsu:
+    """Cycles from a load to a use of its data, from data to a store, and what misalignment adds."""
+
+    scalar_load: float = _cycles()
+    vector_load: float = _cycles()
+    vector_store: float = _cycles()
+    misaligned_beats: float = _cycles()
+    misaligned_latency: float = _cycles()
+
+
+@dataclass(frozen=True, slots=True)
+class StoreBuffer:
+    """Stored beats of 16 bytes that hit L1: a load waits until no more than `capacity` are left.
+
+    A stream of stores takes `beat` cycles each, `short_store` more for less than four, and
+    may run `slack` cycles ahead of it; no more than `limit` beats are counted.
+    """
+
+    capacity: float = _cycles()
+    limit: float = _cycles()
+    beat: float = _cycles()
+    short_store: float = _cycles()
+    slack: float = _cycles()
+
+
+@dataclass(frozen=True, slots=True)
+class Cache:
+    """A first-level data cache, in bytes."""
+
+    size: int = _number(1 << 10, 1 << 24, power_of_two=True)
+    ways: int = _number(1, 16, power_of_two=True)
+    line: int = _number(16, 256, power_of_two=True)
+
+    @property
+    def lines(self) -> int:
+        return self.size // self.line
+
+    @property
+    def sets(self) -> int:
+        return self.lines // self.ways
+
+
+@dataclass(frozen=True, slots=True)
+class InstructionCache(Cache):
+    """`miss`: cycles until the line has come from L2."""
+
+    miss: float = _cycles()
+
+
+@dataclass(frozen=True, slots=True)
+class L2:
+    """The second level: `fill` cycles of its bus for each line to L1, `latency` exposed by a miss.
+
+    A store that misses L1 allocates here only: `store` cycles a line on its own path, which may
+    run `store_slack` cycles behind, and `store_fill` of the bus.
+    """
+
+    size: int = _number(1 << 12, 1 << 26, power_of_two=True)
+    ways: int = _number(1, 32, power_of_two=True)
+    latency: float = _cycles()
+    fill: float = _cycles()
+    dirty_victim: float = _cycles()
+    store: float = _cycles()
+    store_fill: float = _cycles()
+    store_slack: float = _cycles()
+
+
+@dataclass(frozen=True, slots=True)
+class Dram:
+    """Cycles of a miss, and of the memory bus for a line read, written, and on a change."""
+
+    latency: float = _cycles()
+    read: float = _cycles()
+    write: float = _cycles()
+    turnaround: float = _cycles()
+
+
+@dataclass(frozen=True, slots=True)
+class Streams:
+    """Prefetcher: `count` streams, trusted after `train` lines, so many lines ahead."""
+
+    count: int = _number(1, 64)
+    train: int = _number(1, 16)
+    ahead_l2: int = _number(0, 64)
+    ahead_dram: int = _number(0, 64)
+
+
+@dataclass(frozen=True, slots=True)
+class Core:
+    """Everything that the cost model knows of a core.  Equal cores time alike.
+
+    >>> core = load_core("x60", ["l1d.size=64K"])
+    >>> core.l1d.size, core.l1d.sets, core.vset.result
+    (65536, 256, 5)
+    """
+
+    name: str
+    issue: Issue
+    branch: Branch
+    vset: Vset
+    queue: Queue
+    vector_unit: VectorUnit
+    lsu: Lsu
+    store_buffer: StoreBuffer
+    l1d: Cache
+    l1i: InstructionCache
+    l2: L2
+    dram: Dram
+    streams: Streams
+    scalar: Mapping[str, ScalarClass] = field(hash=False)
+    vector: Mapping[str, VectorClass] = field(hash=False)
+
+
+_SECTIONS: Final[dict[str, type[Any]]] = {
+    "issue": Issue, "branch": Branch, "vset": Vset, "queue": Queue, "vector_unit": VectorUnit,
+    "lsu": Lsu, "store_buffer": StoreBuffer, "l1d": Cache, "l1i": InstructionCache, "l2": L2,
+    "dram": Dram, "streams": Streams,
+}  # fmt: skip
+
+
+def core_names() -> list[str]:
+    """Cores that come with rvsim.
+
+    >>> core_names()
+    ['x60']
+    """
+    return sorted(path.stem for path in (data_path("isa") / "cores").glob("*.toml"))
+
+
+def load_core(name: str = DEFAULT_CORE, overrides: Sequence[str] = ()) -> Core:
+    """The core of that name, with overrides: ``l1d.size=64K``, or the path of a TOML file.
+
+    A file holds tables of the same names with the numbers that differ.  RvsimError names a number
+    that is unknown or out of range.
+    """
+    if name not in core_names():
+        raise RvsimError(f"unknown core {name!r}", hint=_did_you_mean(name, core_names()))
+    path = data_path("isa") / "cores" / f"{name}.toml"
+    raw = tomllib.loads(path.read_text("utf-8"))
+    for override in overrides:
+        _override(raw, override)
+    return _parse(raw)
+
+
+def describe(name: str = DEFAULT_CORE) -> Iterator[tuple[str, Any, str, str]]:
+    """(dotted name, value, source, confidence) of every number of a core."""
+    path = data_path("isa") / "cores" / f"{name}.toml"
+    raw = tomllib.loads(path.read_text("utf-8"))
+    for dotted, (parent, key) in _leaves(raw, ()).items():
+        value = parent[key]
+        about = value if isinstance(value, dict) else parent
+        number = value["value"] if isinstance(value, dict) else value
+        yield dotted, number, about.get("source", ""), about.get("confidence", "")
+
+
+def _parse(raw: Mapping[str, Any]) -> Core:
+    sections = {name: _section(name, cls, raw[name]) for name, cls in _SECTIONS.items()}
+    core = Core(
+        name=raw["name"],
+        scalar={unit: read_scalar(f"scalar.{unit}", t) for unit, t in raw["scalar"].items()},
+        vector={unit: read_vector(unit, raw["vector"]) for unit in raw["vector"]},
+        **sections,
+    )
+    if core.l1d.line != core.l1i.line:
+        raise RvsimError("l1d.line and l1i.line differ", hint="set both")
+    return core
+
+
+def _section(name: str, cls: type[T], table: Mapping[str, Any]) -> T:
+    return cls(**{f.name: _checked(f"{name}.{f.name}", f, table) for f in fields(cls)})  # type: ignore[arg-type]
+
+
+def _checked(dotted: str, number: Field[Any], table: Mapping[str, Any]) -> Any:
+    value = table[number.name]
+    if isinstance(value, Mapping):
+        value = value["value"]
+    whole = number.type in ("int", int)
+    low, high = number.metadata["low"], number.metadata["high"]
+    if not isinstance(value, int if whole else int | float) or not low <= value <= high:
+        kind = "a whole number" if whole else "a number"
+        raise RvsimError(f"{dotted} = {value!r} is not {kind} from {low} to {high}")
+    if number.metadata["power_of_two"] and value & (value - 1):
+        raise RvsimError(f"{dotted} = {value!r} is not a power of two")
+    return value
+
+
+# -- overrides
+
+
+def _override(raw: dict[str, Any], override: str) -> None:
+    if override.endswith(".toml"):
+        for dotted, value in _file_values(Path(override)):
+            _set(raw, dotted, value, override)
+        return
+    dotted, equals, text = override.partition("=")
+    if not equals:
+        raise RvsimError(f"{override!r} sets nothing", hint="write l1d.size=64K, or a .toml file")
+    _set(raw, dotted.strip(), _value(dotted, text.strip()), override)
+
+
+def _file_values(path: Path) -> Iterator[tuple[str, Any]]:
+    try:
+        table = tomllib.loads(path.read_text("utf-8"))
+    except OSError as error:
+        raise RvsimError(f"can't read {path}: {error.strerror}") from error
+    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
+        raise RvsimError(f"{path} is no TOML file: {error}") from error
+    for dotted, (parent, key) in _leaves(table, ()).items():
+        value = parent[key]
+        yield dotted, value["value"] if isinstance(value, dict) else value
+
+
+def _value(dotted: str, text: str) -> int | float:
+    match = re.fullmatch(r"(-?[0-9]+)([KM]?)", text)
+    if match:
+        return int(match[1]) * _SIZES[match[2]]
+    try:
+        return float(text)
+    except ValueError:
+        raise RvsimError(f"{dotted} = {text!r} is not a number", hint="sizes: 64K, 1M") from None
+
+
+def _leaves(
+    table: dict[str, Any], prefix: tuple[str, ...]
+) -> dict[str, tuple[dict[str, Any], str]]:
+    """Every number by its dotted name, as the table that holds it and its key there."""
+    found: dict[str, tuple[dict[str, Any], str]] = {}
+    for key, value in table.items():
+        if isinstance(value, dict) and "value" not in value:
+            found |= _leaves(value, (*prefix, key))
+        elif isinstance(value, int | float | dict) and key not in _ABOUT:
+            found[".".join((*prefix, key))] = (table, key)
+    return found
+
+
+def _set(raw: dict[str, Any], dotted: str, value: Any, override: str) -> None:
+    known = _leaves(raw, ())
+    if dotted not in known:
+        raise RvsimError(f"unknown number {dotted!r} of a core", hint=_did_you_mean(dotted, known))
+    parent, key = known[dotted]
+    about = {"source": override, "confidence": "guessed"}
+    parent[key] = {"value": value, **about} if isinstance(parent[key], dict) else copy.copy(value)
+
+
+def _did_you_mean(name: str, known: Iterable[str]) -> str:
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"

@@ -1,0 +1,226 @@
+"""What the cost model has to know of an instruction, read off its definition and its program."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Final, Literal
+
+from rvsim import ir
+from rvsim.cost.classes import Situation
+from rvsim.cost.formula import Size
+from rvsim.insn.registry import Context, Insn
+from rvsim.insn.units import Unit
+from rvsim.ir import Program, Value
+from rvsim.ir import trace as tr
+from rvsim.ir.trace import Field
+from rvsim.vec.groups import V0, VReg, widths
+from rvsim.vec.vtype import lmul_text
+
+Style = Literal["unit", "fault_only_first", "strided", "indexed", "mask", "whole"]
+
+_MEMORY_UNITS: Final = frozenset(
+    u for u in Unit if u.value.startswith(("vload", "vstore")) or u in
+    (Unit.LOAD, Unit.STORE, Unit.FLOAD, Unit.FSTORE, Unit.AMO)
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Operand:
+    """A vector operand: registers from field `reg` on, of an EMUL; `mask` for mask registers."""
+
+    reg: Field
+    nregs: int
+    emul_log2: int
+    eew_log2: int
+    dest: bool
+    source: bool
+    nf: int = 1
+
+    def register(self, offset: int) -> Value:
+        """The number of one of its registers."""
+        return index(self.reg, offset)
+
+    def half(self, j: int) -> Value:
+        """The place of its half register `j` in arrays of halves."""
+        return index(self.reg, 0) * 2 + j
+
+
+def index(field: Field, offset: int) -> Value:
+    """A register number, from a field or fixed, plus an offset."""
+    number = ir.const(field, 64) if isinstance(field, int) else ir.param(field)
+    return number + offset
+
+
+@dataclass(frozen=True)
+class Facts:
+    """One instruction under its static fields and vtype; `program` is what it does."""
+
+    context: Context
+    program: Program
+
+    @property
+    def insn(self) -> Insn:
+        return self.context.insn
+
+    @property
+    def unit(self) -> Unit:
+        return self.insn.unit
+
+    @property
+    def masked(self) -> bool:
+        return self.context.masked
+
+    @property
+    def is_memory(self) -> bool:
+        return self.unit in _MEMORY_UNITS
+
+    @property
+    def is_store(self) -> bool:
+        return "store" in self.unit.value
+
+    # -- scalar registers, as places in arrays of x and then f registers
+
+    @cached_property
+    def scalar_sources(self) -> tuple[Value, ...]:
+        """Registers that it reads; values of the trace that asks."""
+        found: dict[tuple[str, Field], Value] = {}
+        for value in self.program.values():
+            if value.prim in ("read_x", "read_f"):
+                field = value.attrs[0]
+                found[value.prim, field] = index(field, 32 if value.prim == "read_f" else 0)
+        return tuple(found.values())
+
+    @property
+    def scalar_dest(self) -> Value | None:
+        """The register that it writes, unless that is x0."""
+        for stmt in self.program.statements():
+            if isinstance(stmt, tr.WriteF):
+                return index(stmt.field, 32)
+            if isinstance(stmt, tr.WriteX) and not self._is_x0(stmt.field):
+                return index(stmt.field, 0)
+        return None
+
+    def _is_x0(self, field: Field) -> bool:
+        return field == 0 or bool(self.context.statics.get("rd=0"))
+
+    # -- vector registers
+
+    @cached_property
+    def operands(self) -> tuple[Operand, ...]:
+        """Vector operands, v0 of a masked instruction among them."""
+        vregs = list(self.insn.vregs)
+        if self.masked and V0 not in vregs:
+            vregs.append(V0)
+        return tuple(map(self._operand, vregs))
+
+    def _operand(self, vreg: VReg) -> Operand:
+        reg: Field = 0 if vreg is V0 else vreg.field
+        if vreg.eew.kind == "whole":
+            count = vreg.eew.value
+            return Operand(reg, count, count.bit_length() - 1, 3, vreg.dest, vreg.source)
+        eew, emul = (0, 0) if vreg.eew.kind == "mask" else widths(vreg.eew, self.context.v)
+        nregs = vreg.nf << max(0, emul)
+        return Operand(reg, nregs, emul, eew, vreg.dest, vreg.source, vreg.nf)
+
+    @property
+    def mask_operand(self) -> Operand | None:
+        """v0, if the instruction is masked or takes a carry or selection from it."""
+        return next((o for o in self.operands if o.reg == 0), None)
+
+    @property
+    def vector_dest(self) -> Operand | None:
+        return next((o for o in self.operands if o.dest), None)
+
+    @property
+    def vector_sources(self) -> tuple[Operand, ...]:
+        """Sources other than v0 and an old destination."""
+        return tuple(o for o in self.operands if o.reg != 0 and not o.dest)
+
+    # -- timing
+
+    @cached_property
+    def situation(self) -> Situation:
+        """What the cases of its class look at."""
+        stem, _, form = self.insn.name.partition(".")
+        sew_log2, lmul_log2 = self._widths
+        return Situation(
+            name=stem if self.unit.is_vector else self.insn.expands or self.insn.name,
+            form=form,
+            sew=1 << sew_log2,
+            lmul=lmul_text(lmul_log2),
+            masked=self.masked,
+            nf=self._data.nf if self.is_memory and self.unit.is_vector else 1,
+            style=self.style if self.is_memory and self.unit.is_vector else "",
+        )
+
+    @property
+    def _widths(self) -> tuple[int, int]:
+        """(SEW, LMUL) as log2; of memory those of the data."""
+        if self.is_memory and self.unit.is_vector:
+            return self._data.eew_log2, self._data.emul_log2
+        if self.context.vtype is None:
+            return 3, 0
+        if self.unit is Unit.VMOVE_WHOLE:
+            return self.context.v.sew_log2, self.operands[0].emul_log2
+        return self.context.v.sew_log2, self.context.v.lmul_log2
+
+    @property
+    def size(self) -> Size:
+        """What formulas depend on."""
+        sew_log2, lmul_log2 = self._widths
+        lmul = 2.0**lmul_log2
+        vlmax = max(1, int(self.context.config.vlen * lmul) >> sew_log2)
+        # Rates are those of a VLEN of 256: longer registers take as many more steps.
+        return Size(lmul * self.context.config.vlen / 256, vlmax, self.situation.nf)
+
+    # -- memory
+
+    @property
+    def _data(self) -> Operand:
+        return self.operands[0]
+
+    @cached_property
+    def access(self) -> Value:
+        """The node of its memory access, or of the first of them."""
+        for value in self.program.values():
+            if value.prim in ("load", "load_lanes", "store_lanes"):
+                return value
+        raise LookupError(f"{self.insn.name} accesses no memory")
+
+    @cached_property
+    def style(self) -> Style:
+        if self._is_whole:
+            return "whole"
+        if self.unit in (Unit.VLOAD_MASK, Unit.VSTORE_MASK):
+            return "mask"
+        if self.access.args[0].type.lanes is None:
+            return "fault_only_first" if "vl" in self.program.writes() else "unit"
+        return "indexed" if len(self.vector_sources) > (1 if self.is_store else 0) else "strided"
+
+    @property
+    def _is_whole(self) -> bool:
+        return self.unit in (Unit.VLOAD_WHOLE, Unit.VSTORE_WHOLE)
+
+
+def transplant(value: Value) -> Value:
+    """A pure node of another trace, rebuilt in the current one."""
+    made: dict[int, Value] = {}
+    for node in _postorder(value):
+        args = tuple(made[id(a)] for a in node.args)
+        made[id(node)] = tr.current().node(node.prim, args, node.attrs)
+    return made[id(value)]
+
+
+def _postorder(value: Value) -> Iterator[Value]:
+    seen: set[int] = set()
+    stack = [(value, False)]
+    while stack:
+        node, ready = stack.pop()
+        if ready:
+            yield node
+        elif id(node) not in seen:
+            seen.add(id(node))
+            stack.append((node, True))
+            stack.extend((a, False) for a in node.args)

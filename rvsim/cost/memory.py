@@ -1,0 +1,263 @@
+"""Timing of loads and stores: one load/store unit, in order, and the stores behind it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rvsim import ir
+from rvsim.cost.caches import Hierarchy, hit
+from rvsim.cost.classes import ScalarTiming, VectorTiming
+from rvsim.cost.core import Core
+from rvsim.cost.facts import Facts, transplant
+from rvsim.cost.formula import CYCLE, fixed
+from rvsim.cost.issue import Issuer, ceil, latest, reason_in
+from rvsim.cost.reasons import STORE, UNIT_LSU, VSETVL, WAR, raw
+from rvsim.cost.scalar import deliver, wait_for_sources
+from rvsim.cost.state import get, put
+from rvsim.ir import Value
+
+_BEAT_BYTES = 16
+_LINE_BITS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The bytes of an access: whether there are any, its lowest and its highest address."""
+
+    any: Value
+    low: Value
+    high: Value
+
+    def line(self, core: Core, address: Value) -> Value:
+        return ir.shr_u(address, core.l1d.line.bit_length() - 1)
+
+
+def _misaligned(facts: Facts, span: Span) -> Value:
+    """Whether its registers touch one more granule of 16 bytes than they have to, whatever vl is.
+
+    Runs only: other accesses go element by element.
+    """
+    if not _is_run(facts):
+        return ir.const(0, 1)
+    data = facts.operands[0]
+    emul_bytes = facts.context.config.vlenb * 2.0**data.emul_log2
+    size = max(1, int(emul_bytes)) if facts.style != "mask" else 1
+    touched = ir.shr_u(span.low + (size - 1), 4) - ir.shr_u(span.low, 4)
+    return ir.lt_u((size - 1) >> 4, touched)
+
+
+def _begin(time: Value) -> Value:
+    """When an access that issued at `time` starts: the unit may be busy for part of that cycle."""
+    return latest(time, get("lsu_free"))
+
+
+def _wait_for_unit(issuer: Issuer) -> None:
+    issuer.wait(get("lsu_free") & -CYCLE, lambda: get("lsu_why"))
+
+
+def _load_extra(h: Hierarchy, span: Span, time: Value) -> Value:
+    """Extra cycles of a load; none on the short path."""
+    first, last = span.line(h.core, span.low), span.line(h.core, span.high)
+    short = (first == last) & hit(h.core, first, time, store=False)
+    return ir.invoke(h.load_lines, first, last, time, when=span.any & ~short)
+
+
+def _store_extra(h: Hierarchy, span: Span, time: Value) -> Value:
+    """Extra cycles of a store; ``store_hit`` says whether L1 took it."""
+    first, last = span.line(h.core, span.low), span.line(h.core, span.high)
+    put("store_hit", 1)
+    short = (first == last) & hit(h.core, first, time, store=True)
+    return ir.invoke(h.store_lines, first, last, time, when=span.any & ~short)
+
+
+# -- scalar
+
+
+def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
+    """A scalar load or store."""
+    core = h.core
+    issuer = Issuer(core, memory=True)
+    wait_for_sources(issuer, facts)
+    _wait_for_unit(issuer)
+    time = ceil(_begin(issuer.issue()))
+    address, width = _scalar_address(facts)
+    span = Span(ir.const(1, 1), address, address + (width // 8 - 1))
+    extra = ceil((_store_extra if facts.is_store else _load_extra)(h, span, time))
+    put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
+    if facts.is_store:
+        put("lsu_free", time + CYCLE + extra)
+        return
+    put("lsu_free", time + CYCLE)
+    ready = time + fixed(timing.latency) + extra
+    deliver(facts, ready, ir.where(extra == 0, raw(facts.unit), get("level")))
+    put("end", latest(get("end"), ready))
+
+
+def _scalar_address(facts: Facts) -> tuple[Value, int]:
+    for stmt in facts.program.statements():
+        if isinstance(stmt, ir.trace.Store):
+            return transplant(stmt.addr), stmt.value.type.width
+        if isinstance(stmt, ir.trace.Let) and stmt.value.prim == "load":
+            return transplant(stmt.value.args[0]), stmt.value.attrs[0]
+    raise LookupError(f"{facts.insn.name} accesses no memory")
+
+
+# -- vector
+
+
+def _span(facts: Facts) -> Span:
+    """Bytes from the lowest to the highest that the active part of vl reaches."""
+    data = facts.operands[0]
+    width = (1 << data.eew_log2) // 8 * data.nf
+    vl = ir.read("vl")
+    address = transplant(facts.access.args[0])
+    match facts.style:
+        case "whole":
+            nbytes = ir.const(data.nregs * facts.context.config.vlenb, 64)
+        case "mask":
+            nbytes = ir.shr_u(vl + 7, 3)
+        case "unit" | "fault_only_first":
+            nbytes = vl * width
+        case "strided":
+            base, reach = ir.read_x("rs1"), ir.read_x("rs2") * (vl - 1)
+            down = ir.lt_s(ir.read_x("rs2"), 0)
+            low = ir.where(down, base + reach, base)
+            return Span(vl != 0, low, ir.where(down, base, base + reach) + (width - 1))
+        case "indexed":
+            low, high = ir.reduce("min_u", address), ir.reduce("max_u", address)
+            return Span(vl != 0, low, high + (width - 1))
+    return Span(nbytes != 0, address, address + nbytes - 1)
+
+
+def vector_load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
+    """Blocks issue until the unit is free and the destination's readers are done."""
+    core = h.core
+    issuer = _vector_issuer(core, facts)
+    dest = facts.operands[0]
+    latency = fixed(timing.latency.cycles(facts.size))
+    for r in range(dest.nregs):
+        issuer.wait(ir.read_array("read_v", dest.register(r)), WAR)
+        before = ir.read_array("ready_v", dest.half(2 * r)) - (latency + 2 * r * CYCLE)
+        issuer.wait(before, reason_in("why_v", dest.register(r)))
+    _wait_for_index(issuer, facts)
+    _wait_for_drain(core, issuer)
+    time = _begin(issuer.issue())
+    span = _span(facts)
+    misaligned = _misaligned(facts, span)
+    extra = _load_extra(h, span, time)
+    beats = fixed(timing.occupied(facts.size))
+    busy = time + beats + ir.where(misaligned, fixed(core.lsu.misaligned_beats), ir.const(0, 64))
+    put("lsu_free", busy + extra)
+    put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
+    first = time + extra + latency
+    first += ir.where(misaligned, fixed(core.lsu.misaligned_latency), ir.const(0, 64))
+    n = 2 * dest.nregs
+    why = ir.where(extra == 0, raw(facts.unit), get("level"))
+    last = first + (beats - CYCLE)
+    for j in range(n):
+        ready = first + j * beats // n if _is_run(facts) else last
+        ir.write_array("ready_v", dest.half(j), ready)
+    for r in range(dest.nregs):
+        ir.write_array("why_v", dest.register(r), why)
+    put("end", latest(get("end"), last))
+
+
+def _is_run(facts: Facts) -> bool:
+    """Whether its halves are consecutive bytes, which come one after the other."""
+    run = facts.style in ("unit", "fault_only_first", "whole", "mask")
+    return run and facts.operands[0].nf == 1
+
+
+def _vector_issuer(core: Core, facts: Facts) -> Issuer:
+    issuer = Issuer(core, vector=True, memory=True)
+    wait_for_sources(issuer, facts)
+    issuer.wait(get("vset_ready"), VSETVL)
+    _wait_for_unit(issuer)
+    return issuer
+
+
+def _wait_for_index(issuer: Issuer, facts: Facts) -> None:
+    """Index registers and the mask are needed whole."""
+    others = facts.operands[1:]
+    for operand in others:
+        for j in range(2 * operand.nregs):
+            ready = ir.read_array("ready_v", operand.half(j))
+            issuer.wait(ready, reason_in("why_v", operand.register(0)))
+
+
+def _drained(time: Value) -> Value:
+    """Beats left in the store buffer at `time`: one goes each cycle that the unit is idle."""
+    free, stored = get("lsu_free"), get("stored")
+    idle = ir.where(ir.lt_u(free, time), time - free, 0)
+    return stored - ir.min_u(stored, idle)
+
+
+def _wait_for_drain(core: Core, issuer: Issuer) -> None:
+    """A load waits until no more than so many stored beats are left."""
+    time = issuer.earliest()
+    left, capacity = _drained(time), fixed(core.store_buffer.capacity)
+    over = ir.where(ir.lt_u(capacity, left), left - capacity, 0)
+    put("stored", left - over)
+    issuer.wait(time + over, STORE)
+
+
+def vector_store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
+    """Issues without waiting for its data, unless a stream of stores is too far ahead."""
+    core = h.core
+    buffer = core.store_buffer
+    issuer = _vector_issuer(core, facts)
+    begin = latest(
+        issuer.earliest(), get("lsu_free"), get("stores_done"), *_data_times(core, facts)
+    )
+    stream = get("stored_until") - fixed(buffer.slack)
+    blocked = ir.lt_u(begin, stream)
+    issuer.wait(ir.where(blocked, stream, issuer.now), STORE)
+    time = issuer.issue()
+    begin = latest(begin, time)
+    span = _span(facts)
+    misaligned = _misaligned(facts, span)
+    left = _drained(begin)
+    extra = _store_extra(h, span, begin)
+    beats = fixed(timing.occupied(facts.size))
+    cost = beats + ir.where(misaligned, fixed(core.lsu.misaligned_beats), ir.const(0, 64))
+    put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
+    put("lsu_free", latest(get("lsu_free"), time) + cost + extra)
+    put("stores_done", latest(get("stores_done"), begin + cost))
+    data = facts.operands[0]
+    for r in range(data.nregs):
+        register = data.register(r)
+        done = latest(ir.read_array("read_v", register), begin + beats)
+        ir.write_array("read_v", register, done)
+    _buffer(core, facts, span, beats, left, begin)
+    put("end", latest(get("end"), begin + cost))
+
+
+def _data_times(core: Core, facts: Facts) -> list[Value]:
+    """When the data allows the store to begin: half by half for a run, else whole."""
+    data = facts.operands[0]
+    run = _is_run(facts)
+    distance = fixed(core.lsu.vector_store - core.lsu.vector_load) if run else 0
+    times = [
+        ir.read_array("ready_v", data.half(j)) + (distance - (j * CYCLE if run else 0))
+        for j in range(2 * data.nregs)
+    ]
+    for operand in facts.operands[1:]:
+        times += [ir.read_array("ready_v", operand.half(j)) for j in range(2 * operand.nregs)]
+    return times
+
+
+def _buffer(core: Core, facts: Facts, span: Span, beats: int, left: Value, begin: Value) -> None:
+    """A run of bytes that hits L1 goes through the store buffer."""
+    if not _is_run(facts):
+        put("stored", left)
+        return
+    buffer = core.store_buffer
+    per_byte = CYCLE // _BEAT_BYTES
+    active = ir.min_u((span.high - span.low + 1) * per_byte, beats)
+    active = ir.where((get("store_hit") != 0) & span.any, active, 0)
+    put("stored", ir.min_u(left + active, fixed(buffer.limit)))
+    cost = ir.shr_u(active * fixed(buffer.beat), CYCLE.bit_length() - 1)
+    short = ir.lt_u(active, fixed(3.5))
+    cost += ir.where(short, fixed(buffer.short_store), ir.const(0, 64))
+    written = latest(get("stored_until"), begin) + cost
+    put("stored_until", ir.where(active == 0, get("stored_until"), written))

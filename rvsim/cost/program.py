@@ -1,0 +1,84 @@
+"""The cost program of an instruction: how it moves the CostState on when it executes."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Final
+
+from rvsim import ir
+from rvsim.cost import memory, scalar, vector
+from rvsim.cost.caches import Hierarchy
+from rvsim.cost.core import Core
+from rvsim.cost.facts import Facts
+from rvsim.cost.state import get
+from rvsim.insn.registry import Context
+from rvsim.insn.units import Unit
+from rvsim.ir import Program, Trace
+
+_SERIALISING: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE})
+_SCALAR_MEMORY: Final = frozenset({Unit.LOAD, Unit.STORE, Unit.FLOAD, Unit.FSTORE})
+
+
+def cost_program(h: Hierarchy, context: Context, program: Program) -> Program | None:
+    """The timing of the instruction whose semantics are `program`; None if its class is unknown.
+
+    It runs before the semantics, on the state as the instruction finds it, and has the operand
+    fields of `extra_fields` besides those of the instruction.
+    """
+    facts = Facts(context, program)
+    if facts.unit not in h.core.scalar and facts.unit not in h.core.vector:
+        return None
+    with Trace() as trace:
+        line = ir.param("line")
+        ir.invoke(h.fetch, line, ir.param("site"), when=line != get("fetch_line"))
+        _time(h, facts)
+    return trace.finish()
+
+
+def _time(h: Hierarchy, facts: Facts) -> None:
+    unit, core = facts.unit, h.core
+    if unit in core.vector:
+        timing = core.vector[unit].at(facts.situation)
+        if not facts.is_memory:
+            vector.arithmetic(core, facts, timing)
+        elif facts.is_store:
+            memory.vector_store(h, facts, timing)
+        else:
+            memory.vector_load(h, facts, timing)
+        return
+    plain = core.scalar[unit].at(facts.situation)
+    if unit is Unit.VSET:
+        scalar.vset(core, facts, plain)
+    elif unit is Unit.BRANCH:
+        scalar.branch(core, facts, plain)
+    elif unit is Unit.JUMP:
+        scalar.jump(core, facts, plain)
+    elif unit in _SCALAR_MEMORY:
+        memory.scalar(h, facts, plain)
+    elif unit in _SERIALISING:
+        scalar.serialising(core, facts, plain)
+    else:
+        scalar.arithmetic(core, facts, plain)
+
+
+_RETURN_ADDRESSES: Final = (1, 5)
+
+
+def extra_fields(
+    core: Core, context: Context, fields: Mapping[str, int], pc: int, site: int
+) -> dict[str, int]:
+    """What cost programs know of a place beyond the operand fields."""
+    insn = context.insn
+    returns = False
+    if insn.unit is Unit.JUMP:
+        source, dest = insn.source("rs1"), insn.source("rd")
+        link = source if isinstance(source, int) else fields.get(source, 0)
+        saved = dest if isinstance(dest, int) else fields.get(dest, 0)
+        returns = link in _RETURN_ADDRESSES and saved == 0
+    return {
+        "site": site,
+        "line": pc // core.l1i.line,
+        "predictor": (pc >> 1) & (core.branch.entries - 1),
+        "backward": int(fields.get("imm", 0) < 0),
+        "returns": int(returns),
+    }

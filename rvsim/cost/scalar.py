@@ -1,0 +1,117 @@
+"""Timing of scalar instructions: arithmetic, branches, vset*, CSR accesses."""
+
+from __future__ import annotations
+
+from rvsim import ir
+from rvsim.cost.classes import ScalarTiming
+from rvsim.cost.core import Core
+from rvsim.cost.facts import Facts, transplant
+from rvsim.cost.formula import CYCLE, fixed
+from rvsim.cost.issue import Issuer, latest, lose, reason_in
+from rvsim.cost.reasons import BRANCH, DRAIN, PAIR, UNIT_OF, VSETVL, raw
+from rvsim.cost.state import EPOCH, UNIT_INDEX, get, put
+from rvsim.ir import Value
+from rvsim.ir import trace as tr
+
+
+def wait_for_sources(issuer: Issuer, facts: Facts) -> None:
+    """Scalar registers that are read, whatever made them."""
+    for register in facts.scalar_sources:
+        issuer.wait(ir.read_array("ready_x", register), reason_in("why_x", register))
+
+
+def deliver(facts: Facts, time: Value, why: Value | int | None = None) -> None:
+    """The scalar result is ready at `time`."""
+    dest = facts.scalar_dest
+    if dest is not None:
+        ir.write_array("ready_x", dest, time)
+        ir.write_array("why_x", dest, raw(facts.unit) if why is None else why)
+
+
+def arithmetic(core: Core, facts: Facts, timing: ScalarTiming) -> Value:
+    """Issue to a pipelined unit, or to one that is busy for a while."""
+    issuer = Issuer(core)
+    wait_for_sources(issuer, facts)
+    dest = facts.scalar_dest
+    latency = fixed(timing.latency)
+    if dest is not None:  # results of one register come in order, one a cycle
+        issuer.wait(ir.read_array("ready_x", dest) - (latency - CYCLE), PAIR)
+    busy = UNIT_INDEX[timing.unit] if timing.busy > 1 or timing.unit else None
+    if busy is not None:
+        issuer.wait(ir.read_array("unit_free", busy), UNIT_OF[timing.unit])
+    time = issuer.issue()
+    deliver(facts, time + latency)
+    if busy is not None:
+        ir.write_array("unit_free", busy, time + fixed(timing.busy))
+        put("end", latest(get("end"), time + latency))
+    return time
+
+
+def branch(core: Core, facts: Facts, timing: ScalarTiming) -> None:
+    """A two-bit counter for each place predicts; a place never seen goes back, not forward."""
+    arithmetic(core, facts, timing)
+    place = ir.param("predictor")
+    counter = ir.read_array("predictor", place)
+    known = ir.where(counter == 0, ir.where(ir.param("backward") == 1, 3, ir.const(2, 64)), counter)
+    guess = ir.lt_u(2, known)
+    taken = _taken(facts)
+    ir.write_array(
+        "predictor", place, ir.where(taken, ir.min_u(known + 1, 4), ir.max_u(known - 1, 1))
+    )
+    with ir.when(guess != taken):
+        lose(fixed(core.branch.mispredict), BRANCH)
+
+
+def _taken(facts: Facts) -> Value:
+    """The condition under which the program writes the pc."""
+    for stmt in facts.program.body:
+        if isinstance(stmt, tr.If) and any(isinstance(s, tr.Write) for s in stmt.body):
+            return transplant(stmt.cond)
+    raise LookupError(f"{facts.insn.name} has no condition")
+
+
+def jump(core: Core, facts: Facts, timing: ScalarTiming) -> None:
+    """Targets in the instruction and returns are known; others go where they went last time."""
+    arithmetic(core, facts, timing)
+    if not facts.scalar_sources:
+        return
+    target = transplant(
+        next(s.value for s in facts.program.statements() if isinstance(s, tr.Write))
+    )
+    place = ir.param("predictor")
+    seen = ir.read_array("target", place)
+    ir.write_array("target", place, target)
+    with ir.when((seen != target) & (ir.param("returns") == 0)):
+        lose(fixed(core.branch.mispredict), BRANCH)
+
+
+def vset(core: Core, facts: Facts, timing: ScalarTiming) -> None:
+    """A new vtype waits for vector instructions that have not begun, and vector ones for it."""
+    issuer = Issuer(core)
+    wait_for_sources(issuer, facts)
+    numbers = core.vset
+    vtype = ir.read_x("rs2") if facts.insn.name == "vsetvl" else ir.param("vtypei")
+    changes = ((vtype ^ ir.read("vtype")) & 0x3F) != 0
+    begun = ir.read_array("queue_start", 0) + CYCLE
+    issuer.wait(ir.where(changes, begun, EPOCH), VSETVL)
+    time = issuer.issue()
+    by_register = bool(facts.scalar_sources) and facts.insn.name == "vsetvli"
+    if by_register and facts.scalar_dest is not None:
+        large = ir.lt_u((vtype & 7) - 2, 2)
+        delay = ir.where(
+            large, fixed(numbers.to_vector_avl_large), ir.const(fixed(numbers.to_vector_avl), 64)
+        )
+    else:
+        delay = ir.const(fixed(numbers.to_vector), 64)
+    put("vset_ready", latest(get("vset_ready"), time + delay))
+    deliver(facts, time + fixed(timing.latency))
+
+
+def serialising(core: Core, facts: Facts, timing: ScalarTiming) -> None:
+    """Waits until all that has issued is done; the cycle CSR is brought up to date."""
+    issuer = Issuer(core)
+    wait_for_sources(issuer, facts)
+    issuer.wait(latest(get("end"), get("lsu_free")), DRAIN)
+    time = issuer.issue()
+    deliver(facts, time + fixed(timing.latency))
+    ir.write("cycle", ir.shr_u(time - EPOCH, CYCLE.bit_length() - 1))

@@ -1,0 +1,117 @@
+"""CostState: what the model remembers, as arrays of words that live in the state buffer.
+
+Times are fixed-point (`rvsim.cost.formula`) and begin at `EPOCH`, so that looking some cycles back
+never passes below 0.
+"""
+
+from __future__ import annotations
+
+from typing import Final
+
+from rvsim import ir
+from rvsim.cost.core import Core
+from rvsim.cost.formula import CYCLE
+from rvsim.cost.reasons import REASONS
+from rvsim.ir import Value
+
+EPOCH: Final = CYCLE << 20
+
+SITES: Final = 1 << 17
+"""Instructions that may have counters of their own; the memory is taken up as they are used."""
+
+_TIMES: Final = (
+    "now",  # the cycle in which the last instruction issued
+    "vector_at",  # when the last vector instruction issued
+    "memory_at",  # when the last memory instruction issued
+    "vset_ready",  # when the next vector instruction may issue
+    "vector_free",  # when the vector unit is free
+    "lsu_free",  # when the load/store unit is free
+    "stores_done",  # when stores that have begun are through the load/store unit
+    "stored_until",  # when a pure stream of stores would be written
+    "end",  # when all that has issued is done
+    "bus_free",  # L2 to L1
+    "store_path_free",  # stores that missed L1, to L2
+    "dram_free",
+)
+_COUNTS: Final = (
+    "slots",  # instructions issued in the cycle `now`
+    "lsu_why",  # reason of waits for the load/store unit
+    "stored",  # beats in the store buffer
+    "fetch_line",  # the line that instructions come from
+    "level",  # reason of the last miss
+    "store_hit",  # whether the last store hit L1
+    "missed_line",  # the line of the last store that missed, plus 1
+    "eviction",  # cycles that dirty victims add to the next load
+    "dram_direction",  # 1 after a write
+    "random",  # state of the replacement of L2
+    "next_stream",  # the stream to replace next
+    "extra",  # of an access, while its lines are gone through
+    "going",  # whether a stream goes on to bring lines
+    "start_why",  # why the last vector instruction that waited for its start did
+)
+_WORDS: Final = {name: i for i, name in enumerate((*_TIMES, *_COUNTS))}
+
+
+def get(name: str) -> Value:
+    """A word of the core, as of here."""
+    return ir.read_array("core", _WORDS[name])
+
+
+def put(name: str, value: Value | int) -> None:
+    ir.write_array("core", _WORDS[name], value)
+
+
+def word_index(name: str) -> int:
+    """The place of a word in the array ``core``."""
+    return _WORDS[name]
+
+
+def array_lengths(core: Core) -> dict[str, int]:
+    """The arrays of a core's CostState, in words."""
+    l2_lines = core.l2.size // core.l1d.line
+    return {
+        "core": len(_WORDS),
+        # x registers, then f registers: when the value is ready, and what a wait for it is called
+        "ready_x": 64,
+        "why_x": 64,
+        # per half of a vector register; per register; when the last reader is done
+        "ready_v": 64,
+        "why_v": 32,
+        "read_v": 32,
+        "unit_free": len(_SCALAR_UNITS),
+        # the last vector arithmetic instructions, the latest first
+        "queue_start": core.queue.depth,
+        "queue_why": core.queue.depth,
+        "queue_site": core.queue.depth,
+        "predictor": core.branch.entries,
+        "target": core.branch.entries,
+        "l1i_line": core.l1i.lines,
+        "l1i_used": core.l1i.lines,
+        "l1d_line": core.l1d.lines,
+        "l1d_used": core.l1d.lines,
+        "l1d_dirty": core.l1d.lines,
+        "l1d_arrival": core.l1d.lines,
+        "l2_line": l2_lines,
+        "l2_dirty": l2_lines,
+        "stream_line": core.streams.count,
+        "stream_step": core.streams.count,
+        "stream_trained": core.streams.count,
+        "stream_next": core.streams.count,
+        "sites": SITES * len(REASONS),
+    }
+
+
+_SCALAR_UNITS: Final = ("mul", "fp")
+UNIT_INDEX: Final = {name: i for i, name in enumerate(_SCALAR_UNITS)}
+
+_INITIAL_TIMES: Final = ("ready_x", "ready_v", "read_v", "unit_free", "queue_start")
+
+
+def reset(arrays: dict[str, memoryview]) -> None:
+    """Fresh arrays become empty caches and pipelines at time `EPOCH`."""
+    for name in _INITIAL_TIMES:
+        for i in range(len(arrays[name])):
+            arrays[name][i] = EPOCH
+    for name in _TIMES:
+        arrays["core"][_WORDS[name]] = EPOCH
+    arrays["core"][_WORDS["random"]] = 12345

@@ -1,0 +1,158 @@
+"""Hand-derived cycles of loops, one for each reason that the model can name.
+
+Each loop ends in ``addi s0, s0, -1; bnez s0``, which pair with what stands around them; a taken
+branch that was predicted costs nothing, so that it may pair with the first instruction of a round.
+"""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.cost.loops import time_round
+
+E8M1 = "vsetvli t0, x0, e8, m1, ta, ma"
+
+
+def test_two_instructions_issue_in_a_cycle() -> None:
+    round_ = time_round("add t0, t1, t2; add t3, t4, t5; add t6, t1, t2; add a1, t1, t2")
+    assert (round_.cycles, round_.stalls) == (3, {"issue": 3})
+
+
+def test_a_result_of_a_cycle_is_not_used_in_it() -> None:
+    """bnez add1 | add2 | add3 | add4 | add5 | add6 addi: two pairs, so two rounds of issue."""
+    round_ = time_round("add t0, t0, t1;" * 6)
+    assert round_.cycles == 6
+    assert round_.stalls == {"issue": 2, "raw:alu": 4}
+
+
+def test_the_same_register_is_written_once_a_cycle() -> None:
+    """As a chain, though nothing is read."""
+    round_ = time_round("add t0, t1, t2;" * 6)
+    assert round_.cycles == 6
+    assert round_.stalls == {"issue": 2, "pair": 4}
+
+
+def test_multiplications_take_three_cycles_each() -> None:
+    """mul1 . . mul2 addi | bnez . mul1: bnez takes one of the six cycles."""
+    round_ = time_round("mul t0, t1, t2; mul t3, t1, t2")
+    assert round_.cycles == 6
+    assert round_.stalls == {"issue": 1, "unit:mul": 5}
+
+
+def test_a_multiplication_is_used_after_five() -> None:
+    round_ = time_round("mul t0, t0, t2; mul t0, t0, t2")
+    assert round_.cycles == 10
+    assert round_.stalls == {"issue": 1, "raw:mul": 9}
+
+
+def test_a_load_is_used_after_three() -> None:
+    """ld . . add+addi bnez"""
+    round_ = time_round("ld t0, 0(s1); add t1, t0, t0")
+    assert round_.cycles == 4
+    assert round_.stalls == {"issue": 2, "raw:load": 2}
+
+
+def test_one_memory_instruction_a_cycle() -> None:
+    """bnez ld1 | ld2 | ld3 | ld4 addi: after a full cycle there is nothing to pair."""
+    round_ = time_round("ld t0, 0(s1); ld t1, 8(s1); ld t2, 16(s1); ld t3, 24(s1)")
+    assert round_.cycles == 4
+    assert round_.stalls == {"issue": 2, "pair": 2}
+
+
+@pytest.mark.parametrize(("lmul", "cycles"), [("m1", 4), ("m2", 4), ("m4", 5), ("m8", 8)])
+def test_chaining(lmul: str, cycles: int) -> None:
+    """vadd on itself, register by register: 3, and 1 for the old destination, 2 at m4.
+
+    At m8 the unit itself takes eight cycles.  Once the queue is full, each round waits for one.
+    """
+    round_ = time_round("vadd.vv v8, v8, v24", f"vsetvli t0, x0, e8, {lmul}, ta, ma")
+    assert round_.cycles == cycles
+    assert round_.stalls.keys() <= {"issue", "unit:vector" if lmul == "m8" else "raw:valu"}
+
+
+def test_one_vector_instruction_a_cycle() -> None:
+    body = "".join(f"vadd.vv v{8 + i}, v16, v24;" for i in range(6))
+    round_ = time_round(body, E8M1)
+    assert (round_.cycles, round_.stalls) == (6, {"issue": 6})
+
+
+def test_the_vector_unit_is_one() -> None:
+    """Eight two-cycle operations in a row, of which the queue takes two."""
+    body = "".join(f"vand.vv v{8 + i}, v16, v24;" for i in range(8))
+    round_ = time_round(body, E8M1)
+    assert round_.cycles == 16
+    assert round_.stalls == {"issue": 8, "unit:vector": 8}
+
+
+def test_masked_operations_of_two_units_take_twice_as_long() -> None:
+    plain = "".join(f"vadd.vv v{8 + i}, v16, v24;" for i in range(8))
+    assert time_round(plain, E8M1).cycles == 8
+    assert time_round(plain.replace("v24", "v24, v0.t"), E8M1).cycles == 16
+
+
+def test_vmadot_accumulates_in_six_cycles() -> None:
+    assert time_round("smt.vmadot v2, v0, v1; smt.vmadot v2, v0, v1", E8M1).cycles == 12
+
+
+def test_six_accumulators_of_vmadot() -> None:
+    body = "".join(f"smt.vmadot v{2 * i + 2}, v0, v1;" for i in range(6))
+    round_ = time_round(body, E8M1)
+    assert (round_.cycles, round_.stalls) == (6, {"issue": 6})
+
+
+def test_a_load_waits_for_readers_of_its_destination() -> None:
+    """vadd begins 3 after the load and has read v8 3 later: the next load waits for that."""
+    round_ = time_round("vle8.v v8, (s1); vadd.vv v9, v8, v8", E8M1)
+    assert round_.stalls["war"] >= 3
+
+
+def test_vset_is_used_after_five() -> None:
+    round_ = time_round("vsetvli t0, a0, e8, m1, ta, ma; sub a1, a1, t0", "li a0, 32")
+    assert round_.cycles == 6
+    assert round_.stalls == {"issue": 2, "raw:vset": 4}
+
+
+def test_a_vector_instruction_waits_for_vset() -> None:
+    body = "vsetvli t0, a0, e8, m1, ta, ma; vadd.vv v8, v16, v24"
+    round_ = time_round(body, "li a0, 32")
+    assert round_.stalls["vsetvl"] == 3
+
+
+def test_a_load_waits_for_stores() -> None:
+    """16 beats stored; no more than 7 may be left when the load begins."""
+    body = "vse8.v v8, (s1); vle8.v v16, (s1)"
+    round_ = time_round(body, "vsetvli t0, x0, e8, m8, ta, ma")
+    assert round_.stalls["store"] >= 9
+
+
+def test_loads_wait_for_their_unit() -> None:
+    round_ = time_round("vle8.v v8, (s1); vle8.v v16, (s1)", "vsetvli t0, x0, e8, m8, ta, ma")
+    assert round_.cycles == 32
+    assert round_.stalls == {"issue": 2, "unit:lsu": 30}
+
+
+def test_a_misprediction() -> None:
+    """Taken in every other round: a two-bit counter is never right about it twice."""
+    body = "andi t0, s0, 1; bnez t0, 1f; nop; 1:"
+    assert time_round(body).stalls.get("branch", 0) in (0, 8)
+    indirect = "andi t0, s0, 1; slli t0, t0, 2; la t1, 1f; add t1, t1, t0; jr t1; 1: nop; nop;"
+    assert time_round(".option norvc;" + indirect).stalls["branch"] == 8
+
+
+def test_a_line_that_missed_l1() -> None:
+    """Every round goes to a line of its own, of one set: none is there yet."""
+    body = "ld t0, 0(s1); add s1, s1, a0; add t1, t0, t0"
+    assert time_round(body, "li a0, 1 << 10").stalls["mem:dram"] >= 100
+
+
+def test_code_that_is_fetched() -> None:
+    machine = time_round("nop").machine
+    assert machine.cost is not None
+    assert machine.cost.stalls["fetch"] >= 14
+
+
+def test_a_csr_access_waits_for_all_that_is_under_way() -> None:
+    """vmul.vv on e64 has its result after 4 and 7 cycles."""
+    body = "vmul.vv v8, v16, v24; csrr t1, cycle"
+    round_ = time_round(body, "vsetvli t0, x0, e64, m1, ta, ma")
+    assert round_.stalls["drain"] >= 9
