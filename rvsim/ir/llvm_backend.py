@@ -171,6 +171,16 @@ class Lowerer:
     def register(self, field: Field) -> int:
         return field if isinstance(field, int) else self.fields[field]
 
+    def require_load(self, addr: Any, nbytes: int) -> None:
+        """Trap where so many bytes may not be loaded."""
+        allowed = self.memory.may_load(self.b, addr, nbytes)
+        self.check(allowed, LOAD_PAGE_FAULT, addr, "load page fault")
+
+    def require_store(self, addr: Any, nbytes: int) -> None:
+        """Trap where so many bytes may not be stored."""
+        allowed = self.memory.may_store(self.b, addr, nbytes)
+        self.check(allowed, STORE_PAGE_FAULT, addr, "store page fault")
+
     def check(self, allowed: Any, cause: int, addr: Any, why: str) -> None:
         """Continue where `allowed` is set, trap elsewhere."""
         go, fault = self.b.append_basic_block("go"), self.b.append_basic_block("fault")
@@ -214,8 +224,7 @@ def _read_mask(g: Lowerer, v: Value) -> Any:
 
 def _load(g: Lowerer, v: Value, addr: Any) -> Any:
     width = v.attrs[0]
-    allowed = g.memory.may_load(g.b, addr, width // 8)
-    g.check(allowed, LOAD_PAGE_FAULT, addr, "load page fault")
+    g.require_load(addr, width // 8)
     return g.memory.load(g.b, addr, ir.IntType(width))
 
 
@@ -327,8 +336,7 @@ def _let(g: Lowerer, stmt: tr.Let) -> None:
 
 def _store(g: Lowerer, stmt: tr.Store) -> None:
     addr, value = g.value(stmt.addr), g.value(stmt.value)
-    allowed = g.memory.may_store(g.b, addr, stmt.value.type.width // 8)
-    g.check(allowed, STORE_PAGE_FAULT, addr, "store page fault")
+    g.require_store(addr, stmt.value.type.width // 8)
     g.memory.store(g.b, addr, value)
 
 

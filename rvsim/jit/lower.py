@@ -22,6 +22,7 @@ from rvsim.jit.host_float import HostFloat
 from rvsim.jit.memory import RegionMemory
 from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float
 from rvsim.jit.registers import RegionState, usage
+from rvsim.jit.spans import COVERED, Check, checks
 from rvsim.state import SLOT
 
 NEXT: Final = 0
@@ -37,6 +38,7 @@ TABLE_BITS: Final = 14
 """The dispatch table has 2^14 entries of a key and a function; see `table_key`."""
 
 ENTRY_BYTES: Final = 16
+_M64: Final = (1 << 64) - 1
 
 
 def table_key(pc: int, mode_number: int) -> int:
@@ -53,6 +55,8 @@ class RegionLowerer(Lowerer):
     """Lowers steps; what would trap leaves through the exit of its step."""
 
     host: HostFloat | None = None
+    span: Check | None = None
+    """What the scalar access of the step has to check, if not just its own bytes."""
 
     def call(self, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
         found = by_host(self, self.host, function, args) if self.host else None
@@ -65,6 +69,20 @@ class RegionLowerer(Lowerer):
             super().block(statements)
         elif not self.b.block.is_terminated:
             self.b.branch(self.state.leave)  # type: ignore[attr-defined]
+
+    def require_load(self, addr: Any, nbytes: int) -> None:
+        if self.span != COVERED:
+            super().require_load(*self._span(addr, nbytes))
+
+    def require_store(self, addr: Any, nbytes: int) -> None:
+        if self.span != COVERED:
+            super().require_store(*self._span(addr, nbytes))
+
+    def _span(self, addr: Any, nbytes: int) -> tuple[Any, int]:
+        if self.span is None:
+            return addr, nbytes
+        first, length = self.span
+        return self.b.add(addr, I64(first & _M64)), length
 
     def check(self, allowed: Any, cause: int, addr: Any, why: str) -> None:
         self.require(allowed)
@@ -121,8 +139,9 @@ class _Function:
         fuel = b.load(self.fuel, typ=I64)
         b.store(b.sub(fuel, I64(count)), self.fuel)
         b.store(I64(block.end), self.state._words["pc"])
+        covered = checks(block.steps)
         for index, step in enumerate(block.steps):
-            self._step(step, count - index)
+            self._step(step, count - index, covered.get(index))
         self._go_on(block)
 
     def _look_at_fuel(self, block: BasicBlock) -> None:
@@ -135,10 +154,11 @@ class _Function:
         b.branch(self.interpret)
         b.position_at_end(enough)
 
-    def _step(self, step: Step, unexecuted: int) -> None:
+    def _step(self, step: Step, unexecuted: int, span: Check | None) -> None:
         leave = self.function.append_basic_block(f"leave_{step.decoded.pc:x}")
         lowerer = RegionLowerer(self.b, self.frame, self.state, self.memory, step.fields)
         lowerer.host = self.host
+        lowerer.span = span
         self.state.leave = leave
         self.memory.require = lowerer.require
         if step.settles_flags:
