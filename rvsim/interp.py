@@ -399,6 +399,12 @@ class Interpreter:
             changes_mode=last.changes_mode,
         )
 
+    def has_run(self, pc: int, mode: Mode) -> bool:
+        """Whether a block has begun at `pc` in this mode."""
+        vtype = 1 << 63 if mode.vtype is None else mode.vtype.encode()
+        code = self._modes.get((vtype, mode.elements, mode.off))
+        return code is not None and pc in code.blocks
+
     # -- running
 
     def _mode_code(self) -> _ModeCode:

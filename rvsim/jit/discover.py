@@ -8,7 +8,7 @@ the region; what can't be followed ends it, and the interpreter takes over there
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -59,7 +59,8 @@ class BasicBlock:
 
     `targets` maps a next pc to its block; any other next pc leaves the region.  A block that
     `calls` ends in a jump that links, an `indirect` one in a jump to a register: in a region it may
-    well return to where another block called from.
+    well return to where another block called from.  Behind a block comes `mode_after`, or
+    `full_after` where that is given and vl has become VLMAX; the latter's block is `when_full`.
     """
 
     pc: int
@@ -70,10 +71,27 @@ class BasicBlock:
     indirect: bool = False
     calls: bool = False
     mode_after: Mode | None = None
+    full_after: Mode | None = None
+    when_full: Key | None = None
 
     @property
     def key(self) -> Key:
         return self.pc, self.mode
+
+    @property
+    def modes_after(self) -> list[Mode]:
+        return [m for m in (self.mode_after, self.full_after) if m is not None]
+
+    @property
+    def successors(self) -> list[Key]:
+        """Keys of the blocks that may run next, if they are in the region."""
+        return [*self.targets.values(), *([] if self.when_full is None else [self.when_full])]
+
+    def keep(self, inside: Callable[[Key], bool]) -> None:
+        """Leave the region towards all other blocks."""
+        self.targets = {pc: key for pc, key in self.targets.items() if inside(key)}
+        if self.when_full is not None and not inside(self.when_full):
+            self.when_full = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,8 +112,17 @@ class RegionPlan:
             yield block.pc, block.end
 
 
-def discover(interp: Interpreter, pc: int, mode: Mode, limit: int = MAX_INSNS) -> RegionPlan:
-    """The region that begins at `pc`: blocks reachable over direct edges, nearest first."""
+def discover(
+    interp: Interpreter, pc: int, mode: Mode, limit: int = MAX_INSNS, *, everything: bool = False
+) -> RegionPlan:
+    """The region that begins at `pc`: blocks reachable over direct edges, nearest first.
+
+    Blocks that the interpreter has never run stay outside, unless `everything` is wanted.
+    """
+
+    def wanted(key: Key) -> bool:
+        return everything or interp.has_run(*key)
+
     blocks: dict[Key, BasicBlock] = {}
     pending: deque[Key] = deque([(pc, mode)])
     budget = limit
@@ -108,14 +135,15 @@ def discover(interp: Interpreter, pc: int, mode: Mode, limit: int = MAX_INSNS) -
             continue
         blocks[key] = block
         budget -= len(block.steps)
-        pending.extend(block.targets.values())
-        if block.calls:
+        block.keep(wanted)
+        pending.extend(block.successors)
+        if block.calls and wanted((block.end, mode)):
             pending.append((block.end, mode))
     returns = {b.end: (b.end, b.mode) for b in blocks.values() if b.calls}
     for block in blocks.values():
         if block.indirect:
             block.targets = {p: k for p, k in returns.items() if k[1] == block.mode}
-        block.targets = {p: k for p, k in block.targets.items() if k in blocks}
+        block.keep(blocks.__contains__)
     return RegionPlan((pc, mode), blocks, _loop_heads((pc, mode), blocks))
 
 
@@ -130,7 +158,8 @@ def _scan(interp: Interpreter, key: Key, budget: int) -> BasicBlock:
         block.end = (block.end + step.decoded.length) & _M64
         writes = step.program.writes()
         if "vtype" in writes or "vl" in writes:
-            return _falls_to(block, _mode_after(interp, step, mode))
+            _falls_to(block, _mode_after(interp, step, mode))
+            return _may_fill(block) if _decides_vl(step) else block
         if "pc" in writes:
             targets = _next_pcs(step, block.end)
             block.targets = {t: (t, mode) for t in targets}
@@ -150,6 +179,14 @@ def _register(stmt: WriteX, step: Step) -> int:
 def _falls_to(block: BasicBlock, mode: Mode | None) -> BasicBlock:
     block.mode_after = mode
     block.targets = {} if mode is None else {block.end: (block.end, mode)}
+    return block
+
+
+def _may_fill(block: BasicBlock) -> BasicBlock:
+    """Distinguish behind the block whether vl has become VLMAX: masks fold away where it has."""
+    if block.mode_after is not None:
+        block.full_after = replace(block.mode_after, elements="full")
+        block.when_full = (block.end, block.full_after)
     return block
 
 
@@ -188,22 +225,32 @@ def _outside(program: Program, vector: bool) -> bool:
 
 
 def _mode_after(interp: Interpreter, step: Step, mode: Mode) -> Mode | None:
-    """The mode behind a vset* with a constant vtype; None where it isn't known."""
+    """The mode behind a vset* with a constant vtype; None where it isn't known.
+
+    Where only the run decides vl, it is the mode for less than VLMAX.
+    """
     insn, fields = step.decoded.insn, step.decoded.fields
     assert insn is not None
     if insn.unit is not Unit.VSET:
-        return replace(mode, elements="vl")  # a fault-only-first load that trimmed vl, or did not
+        return replace(mode, elements="vl")
     if "vtypei" not in fields:
         return None
     vtype = VType.decode(fields["vtypei"], interp.config.elen)
     if vtype is None:
         return None
-    vlmax = vtype.vlmax(interp.config.vlen)
-    if "uimm" in fields:
-        return replace(mode, vtype=vtype, elements="full" if fields["uimm"] >= vlmax else "vl")
-    if fields["rs1"] == 0 and fields["rd"] != 0:
-        return replace(mode, vtype=vtype, elements="full")
-    return replace(mode, vtype=vtype, elements="vl")
+    full = not _decides_vl(step) and _constant_avl(step) >= vtype.vlmax(interp.config.vlen)
+    return replace(mode, vtype=vtype, elements="full" if full else "vl")
+
+
+def _decides_vl(step: Step) -> bool:
+    """Whether vl depends on the run: by a register, by what it was, or by a fault."""
+    fields = step.decoded.fields
+    return "uimm" not in fields and not (fields.get("rs1") == 0 and fields.get("rd") != 0)
+
+
+def _constant_avl(step: Step) -> int:
+    """The AVL of vsetivli, or more than any VLMAX."""
+    return step.decoded.fields.get("uimm", 1 << 64)
 
 
 def _next_pcs(step: Step, fallthrough: int) -> list[int]:
@@ -241,7 +288,7 @@ def _loop_heads(entry: Key, blocks: dict[Key, BasicBlock]) -> frozenset[Key]:
 
     def enter(key: Key) -> None:
         state[key] = 1
-        stack.append((key, iter(blocks[key].targets.values())))
+        stack.append((key, iter(blocks[key].successors)))
 
     if entry in blocks:
         enter(entry)

@@ -97,7 +97,7 @@ class Jit:
         patience = PATIENCE if (pc, block.mode) in self._covered else 1
         if rounds != patience << self._forgotten[pc, block.mode]:
             return
-        plan = discover(self.interp, pc, block.mode)
+        plan = discover(self.interp, pc, block.mode, everything=self.threshold == 1)
         if not plan.blocks:
             return
         self._covered.update(plan.blocks)
@@ -111,8 +111,8 @@ class Jit:
     def compile(self, plan: RegionPlan) -> Native:
         """Native code of a region, which nothing leads to yet."""
         for block in plan.blocks.values():
-            if block.mode_after is not None:
-                self.mode_number(block.mode_after)
+            for mode in block.modes_after:
+                self.mode_number(mode)
         module = ir.Module("region")
         lower_region(module, "region", plan, self.interp.config, self._modes)
         library = link(object_code(module), "region")

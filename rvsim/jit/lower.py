@@ -174,17 +174,33 @@ class _Function:
         b = self.b
         if b.block.is_terminated:
             return
+        if block.full_after is not None:
+            self._when_full(block, block.full_after)
         falls_through = "pc" not in block.steps[-1].program.writes()
         if falls_through and block.end in block.targets:
             b.branch(self.blocks[block.targets[block.end]])
             return
-        # Where the mode behind the block isn't known, number 0 finds nothing in the table.
-        after = block.mode_after
-        b.store(I64(0 if after is None else self.modes[after]), self.mode)
+        self._note_mode(block.mode_after)
         pc = self.state.read(b, "pc")
         switch = b.switch(pc, self.exit)
         for target, key in block.targets.items():
             switch.add_case(I64(target), self.blocks[key])
+
+    def _when_full(self, block: BasicBlock, mode: Mode) -> None:
+        """Go on in another mode where vl has become VLMAX."""
+        b = self.b
+        assert mode.vtype is not None
+        vlmax = mode.vtype.vlmax(8 * self.state.vlenb)
+        full, part = b.append_basic_block("full"), b.append_basic_block("part")
+        b.cbranch(b.icmp_unsigned("==", self.state.read(b, "vl"), I64(vlmax)), full, part)
+        b.position_at_end(full)
+        self._note_mode(mode)
+        b.branch(self.exit if block.when_full is None else self.blocks[block.when_full])
+        b.position_at_end(part)
+
+    def _note_mode(self, mode: Mode | None) -> None:
+        """Remember the mode for the table, in which number 0, of an unknown one, finds nothing."""
+        self.b.store(I64(0 if mode is None else self.modes[mode]), self.mode)
 
     def _exits(self) -> None:
         """Back to Python, or on to the next region if the dispatch table has it."""
