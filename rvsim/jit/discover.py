@@ -18,17 +18,14 @@ from rvsim.insn.units import Unit
 from rvsim.interp import Interpreter, Mode
 from rvsim.ir import Program
 from rvsim.ir.trace import Write, WriteX
-from rvsim.ir.types import Type
 from rvsim.ir.value import Value
+from rvsim.jit.strips.analysis import has_strips, is_wide
 from rvsim.mem import GuestFault
 from rvsim.vec.vtype import VType
 
 _M64: Final = (1 << 64) - 1
 MAX_INSNS: Final = 400
 """Instructions in a region, at most: compile time grows with them."""
-
-MAX_LANE_BITS: Final = 1 << 12
-"""Larger register groups stay with the interpreter: LLVM takes too long over them."""
 
 _NOT_COMPILED: Final = frozenset({Unit.SYSTEM})
 _EXACT: Final = frozenset({"instret", "cycle"})
@@ -210,10 +207,8 @@ def compilable(interp: Interpreter, pc: int, mode: Mode) -> Step | None:
 
 
 def _costly(program: Program) -> bool:
-    """Whether compiling it would take longer than it is worth: very wide lanes."""
-    return any(
-        isinstance(v.type, Type) and v.type.total_bits > MAX_LANE_BITS for v in program.values()
-    )
+    """Whether compiling it would take longer than it is worth: lanes that no strips can hold."""
+    return is_wide(program) and not has_strips(program)
 
 
 def _outside(program: Program, vector: bool) -> bool:

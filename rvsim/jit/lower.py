@@ -23,6 +23,9 @@ from rvsim.jit.memory import RegionMemory
 from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float
 from rvsim.jit.registers import RegionState, usage
 from rvsim.jit.spans import COVERED, Check, checks
+from rvsim.jit.strips.analysis import is_wide
+from rvsim.jit.strips.arrays import Scratch
+from rvsim.jit.strips.lowerer import StripLowerer
 from rvsim.state import SLOT
 
 NEXT: Final = 0
@@ -94,6 +97,15 @@ class RegionLowerer(Lowerer):
         self.b.position_at_end(go)
 
 
+class WideLowerer(StripLowerer, RegionLowerer):
+    """Lowers steps with wide register groups."""
+
+    def call_strip(self, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
+        plain = RegionLowerer(self.b, self.frame, self.state, self.memory, self.fields)
+        plain.host = self.host
+        return plain.call(function, args)
+
+
 class _Function:
     """The function of one region while it is built."""
 
@@ -112,6 +124,7 @@ class _Function:
         self.b = ir.IRBuilder(self.function.append_basic_block("start"))
         self.frame = Frame(self.entry)
         self.state = RegionState(self.frame, state, usage(plan, config.vlenb), config.vlen)
+        self.scratch = Scratch(self.entry)
         self.fuel = self.state._alloca(self.entry, I64)
         self.mode = self.state._alloca(self.entry, I64)
         self.memory = RegionMemory(data, perm, size, self.frame)
@@ -156,7 +169,10 @@ class _Function:
 
     def _step(self, step: Step, unexecuted: int, span: Check | None) -> None:
         leave = self.function.append_basic_block(f"leave_{step.decoded.pc:x}")
-        lowerer = RegionLowerer(self.b, self.frame, self.state, self.memory, step.fields)
+        kind = WideLowerer if is_wide(step.program) else RegionLowerer
+        lowerer = kind(self.b, self.frame, self.state, self.memory, step.fields)
+        if isinstance(lowerer, WideLowerer):
+            lowerer.restart(self.scratch)
         lowerer.host = self.host
         lowerer.span = span
         self.state.leave = leave

@@ -19,6 +19,7 @@ from rvsim.ir.trace import Program, Subprogram, Write, WriteF, WriteMask, WriteV
 from rvsim.ir.types import Type
 from rvsim.jit.discover import RegionPlan, Step
 from rvsim.jit.operations import host_env
+from rvsim.jit.strips.analysis import is_wide
 from rvsim.state import F_BASE, SLOT, V_OFFSET, X_BASE
 
 
@@ -34,6 +35,7 @@ class Usage:
     words_written: set[str] = field(default_factory=set)
     v_groups: set[tuple[int, int]] = field(default_factory=set)
     v_written: set[int] = field(default_factory=set)
+    v_in_memory: set[int] = field(default_factory=set)
 
 
 def usage(plan: RegionPlan, vlenb: int) -> Usage:
@@ -61,6 +63,13 @@ def _add(used: Usage, step: Step, vlenb: int) -> None:
         return start, max(1, -(-(first_byte + nbytes) // vlenb))
 
     program: Program = step.program
+    wide = is_wide(program)
+
+    def use(span: tuple[int, int]) -> None:
+        used.v_groups.add(span)
+        if wide:
+            used.v_in_memory.update(range(span[0], sum(span)))
+
     for value in program.values():
         if value.prim == "read_x":
             used.x.add(register(value.attrs[0]))
@@ -70,9 +79,9 @@ def _add(used: Usage, step: Step, vlenb: int) -> None:
             used.words.add(value.attrs[0])
         elif value.prim == "read_v":
             which, offset, type_ = value.attrs
-            used.v_groups.add(group(which, offset, 0, type_.total_bits // 8))
+            use(group(which, offset, 0, type_.total_bits // 8))
         elif value.prim == "read_mask":
-            used.v_groups.add((register(value.attrs[0]), 1))
+            use((register(value.attrs[0]), 1))
     for stmt in program.statements():
         if isinstance(stmt, WriteX):
             used.x_written.add(register(stmt.field))
@@ -83,7 +92,7 @@ def _add(used: Usage, step: Step, vlenb: int) -> None:
         elif isinstance(stmt, WriteV | WriteMask):
             offset, first, type_ = _written(stmt)
             span = group(stmt.field, offset, first, -(-type_.total_bits // 8))
-            used.v_groups.add(span)
+            use(span)
             used.v_written.update(range(span[0], sum(span)))
 
 
@@ -95,11 +104,15 @@ def _written(stmt: WriteV | WriteMask) -> tuple[int, int, Type]:
 
 @dataclass(frozen=True, slots=True)
 class Slot:
-    """Vector registers [first, first + count) that live in one stack slot."""
+    """Vector registers [first, first + count) that live in one stack slot, or in the state.
+
+    Registers that wide programs use are left in the state: they are more than a host can hold.
+    """
 
     first: int
     count: int
     pointer: Any
+    in_state: bool
 
 
 def _clusters(groups: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
@@ -129,9 +142,13 @@ class RegionState(StateAccess):
         self._f = {n: self._alloca(entry, I64) for n in sorted(used.f)}
         self._v: dict[int, Slot] = {}
         for first, count in _clusters(used.v_groups):
-            pointer = self._alloca(entry, ir.VectorType(I8, count * self.vlenb))
-            slot = Slot(first, count, pointer)
-            self._v.update(dict.fromkeys(range(first, first + count), slot))
+            registers = range(first, first + count)
+            in_state = not used.v_in_memory.isdisjoint(registers)
+            if in_state:
+                pointer = self._vector(entry, first)
+            else:
+                pointer = self._alloca(entry, ir.VectorType(I8, count * self.vlenb))
+            self._v.update(dict.fromkeys(registers, Slot(first, count, pointer, in_state)))
 
     @staticmethod
     def _alloca(entry: Any, type_: Any) -> Any:
@@ -173,7 +190,8 @@ class RegionState(StateAccess):
                     b.store(octets, self._vector(b, r), align=1)
 
     def _slots(self) -> list[Slot]:
-        return list({s.first: s for s in self._v.values()}.values())
+        """Those that hold registers outside the state."""
+        return list({s.first: s for s in self._v.values() if not s.in_state}.values())
 
     def _word(self, b: Any, index: int) -> Any:
         return at(b, self.base, 8 * index)
@@ -209,8 +227,17 @@ class RegionState(StateAccess):
     def write_f(self, b: Any, register: int, value: Any) -> None:
         b.store(value, self._f[register])
 
+    def pointer(self, b: Any, register: int, byte_offset: int = 0) -> Any:
+        """Where a register that a wide program uses lies in memory."""
+        slot = self._v[register]
+        if not slot.in_state:
+            raise AssertionError(f"v{register} is not in the state")
+        return at(b, slot.pointer, (register - slot.first) * self.vlenb + byte_offset)
+
     def read_v(self, b: Any, register: int, byte_offset: int, type_: Any) -> Any:
         slot = self._v[register]
+        if slot.in_state:
+            return b.load(self.pointer(b, register, byte_offset), typ=type_, align=1)
         total = slot.count * self.vlenb
         start = (register - slot.first) * self.vlenb + byte_offset
         nbytes = _bytes_of(type_)
@@ -221,6 +248,9 @@ class RegionState(StateAccess):
 
     def write_v(self, b: Any, register: int, byte_offset: int, value: Any) -> None:
         slot = self._v[register]
+        if slot.in_state:
+            b.store(value, self.pointer(b, register, byte_offset), align=1)
+            return
         total = slot.count * self.vlenb
         start = (register - slot.first) * self.vlenb + byte_offset
         nbytes = _bytes_of(value.type)
