@@ -124,6 +124,14 @@ def at(b: Any, base: Any, offset: Any, type_: Any = I8) -> Any:
     return b.gep(base, [I64(offset) if isinstance(offset, int) else offset], source_etype=type_)
 
 
+def join(b: Any, *incoming: tuple[Any, Any]) -> Any:
+    """One value from (value, block it comes from) of each predecessor."""
+    phi = b.phi(incoming[0][0].type)
+    for value, block in incoming:
+        phi.add_incoming(value, block)
+    return phi
+
+
 class Frame:
     """Stack slots of the function that is being built; they are all made on entry."""
 

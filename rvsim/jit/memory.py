@@ -10,9 +10,29 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from rvsim.ir.llvm_build import I64, element_type, filled, lane_count, vector
-from rvsim.ir.llvm_memory import GuestMemory
-from rvsim.mem import W
+from llvmlite import ir
+
+from rvsim.ir.llvm_build import (
+    I1,
+    I32,
+    I64,
+    PTR,
+    at,
+    element_type,
+    filled,
+    intrinsic,
+    join,
+    lane_count,
+    mask_word,
+    resized,
+    splat,
+    total_bits,
+    vector,
+)
+from rvsim.ir.llvm_memory import PAGE_BITS, GuestMemory
+from rvsim.mem import PAGE, R, W
+
+LIKELY = (1 << 10, 1)
 
 
 class RegionMemory(GuestMemory):
@@ -24,26 +44,101 @@ class RegionMemory(GuestMemory):
         n = lane_count(active)
         type_ = vector(n, width)
         if addr.type == I64:
-            self.require(self.may_load(b, addr, n * width // 8))
-            values = self.load(b, addr, type_)
-        else:
-            values, stop = self._load_each(b, addr, active, type_)
-            self.require(b.icmp_unsigned("==", stop, I64(n)))
-            return values, I64(n)
-        if not all_active:
-            values = b.select(active, values, filled(type_, 0))
+            return self._load_run(b, addr, active, type_, all_active=all_active), I64(n)
+        values = self._gather(b, addr, active, type_, all_active=all_active)
         return values, I64(n)
 
     def store_lanes(self, b: Any, addr: Any, values: Any, active: Any, *, all_active: bool) -> Any:
-        n, width = lane_count(values), element_type(values).width
         if addr.type == I64:
-            self.require(self.may_store(b, addr, n * width // 8))
-            if not all_active:
-                # One hart: rewriting the bytes of inactive lanes is invisible.
-                values = b.select(active, values, self.load(b, addr, values.type))
-            self.store(b, addr, values)
-            return I64(n)
-        allowed = self._each(b, addr, active, width // 8, W, lambda index, host: None)
-        self.require(b.icmp_unsigned("==", allowed, I64(n)))
-        self._store_each(b, addr, values, active)
-        return I64(n)
+            self._store_run(b, addr, values, active, all_active=all_active)
+        else:
+            self._scatter(b, addr, values, active, all_active=all_active)
+        return I64(lane_count(values))
+
+    # -- consecutive lanes
+
+    def _load_run(self, b: Any, addr: Any, active: Any, type_: Any, *, all_active: bool) -> Any:
+        self._require_run(b, addr, active, type_, R, all_active=all_active)
+        values = self.load(b, addr, type_)
+        return values if all_active else b.select(active, values, filled(type_, 0))
+
+    def _store_run(self, b: Any, addr: Any, values: Any, active: Any, *, all_active: bool) -> None:
+        self._require_run(b, addr, active, values.type, W, all_active=all_active)
+        if not all_active:
+            # One hart: that the bytes of inactive lanes are written again is invisible.
+            values = b.select(active, values, self.load(b, addr, values.type))
+        self.store(b, addr, values)
+
+    def _require_run(
+        self, b: Any, addr: Any, active: Any, type_: Any, need: int, *, all_active: bool
+    ) -> None:
+        """Leave unless the active lanes from `addr` on may be accessed, and the host has all."""
+        nbytes = total_bits(type_) // 8
+        whole = self.allowed(b, addr, nbytes, need)
+        if all_active or nbytes > PAGE:
+            self.require(whole)
+            return
+        slow, after = b.append_basic_block("part"), b.append_basic_block("after")
+        b.cbranch(whole, after, slow).set_weights(LIKELY)
+        b.position_at_end(slow)
+        n = lane_count(active)
+        unused = intrinsic(b, "ctlz", [mask_word(b, active), I1(0)])
+        used = b.sub(I64(n), resized(b, unused, 64))
+        last = b.add(addr, b.sub(b.mul(used, I64(type_.element.width // 8)), I64(1)))
+        both = b.and_(self.permission(b, addr), self.permission(b, last))
+        enough = b.or_(self.includes(b, both, need), b.icmp_unsigned("==", used, I64(0)))
+        inside = b.icmp_unsigned("<=", addr, b.sub(self.size, I64(nbytes)))
+        self.require(b.and_(enough, inside))
+        b.branch(after)
+        b.position_at_end(after)
+
+    # -- lanes at addresses of their own
+
+    def _gather(self, b: Any, addr: Any, active: Any, type_: Any, *, all_active: bool) -> Any:
+        self._require_lanes(b, addr, active, type_.element.width // 8, R)
+        values = filled(type_, 0)
+        for i, where in enumerate(self._places(b, addr, active, all_active=all_active)):
+            element = b.load(where, typ=type_.element, align=1)
+            values = b.insert_element(values, element, I32(i))
+        return values if all_active else b.select(active, values, filled(type_, 0))
+
+    def _scatter(self, b: Any, addr: Any, values: Any, active: Any, *, all_active: bool) -> None:
+        self._require_lanes(b, addr, active, element_type(values).width // 8, W)
+        for i, where in enumerate(self._places(b, addr, active, all_active=all_active)):
+            b.store(b.extract_element(values, I32(i)), where, align=1)
+
+    def _places(self, b: Any, addr: Any, active: Any, *, all_active: bool) -> list[Any]:
+        """Host addresses of the lanes; inactive ones meet in a place of their own."""
+        n = lane_count(addr)
+        places = at(b, self.data, addr)
+        places.type = ir.VectorType(PTR, n)
+        if not all_active:
+            places = b.select(active, places, splat(b, self.frame.array(1, 64), n))
+        return [b.extract_element(places, I32(i)) for i in range(n)]
+
+    def _require_lanes(self, b: Any, addr: Any, active: Any, nbytes: int, need: int) -> None:
+        """Leave unless each active lane may be accessed.
+
+        If all lie in one page or two, these are looked up, else every lane's.
+        """
+        low = _reduced(b, "umin", b.select(active, addr, filled(addr.type, -1)))
+        high = _reduced(b, "umax", b.select(active, addr, filled(addr.type, 0)))
+        end = b.add(high, I64(nbytes - 1))
+        pages = b.sub(b.lshr(end, I64(PAGE_BITS)), b.lshr(low, I64(PAGE_BITS)))
+        fast, slow, after = (b.append_basic_block(s) for s in ("near", "far", "after"))
+        b.cbranch(b.icmp_unsigned("<=", pages, I64(1)), fast, slow).set_weights(LIKELY)
+        b.position_at_end(fast)
+        both = b.and_(self.permission(b, low), self.permission(b, end))
+        together = self.includes(b, both, need)
+        b.branch(after)
+        b.position_at_end(slow)
+        stop = self._each(b, addr, active, nbytes, need, lambda index, host: None)
+        apart = b.icmp_unsigned("==", stop, I64(lane_count(active)))
+        last = b.block
+        b.branch(after)
+        b.position_at_end(after)
+        self.require(join(b, (together, fast), (apart, last)))
+
+
+def _reduced(b: Any, kind: str, lanes: Any) -> Any:
+    return intrinsic(b, f"vector.reduce.{kind}", [lanes], I64)
