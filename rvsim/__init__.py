@@ -10,6 +10,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
+from rvsim import kept as _kept  # noqa: F401  (it notes the time, before all other imports)
+
 if TYPE_CHECKING:
     from rvsim.errors import RvsimError
     from rvsim.interp import Trap

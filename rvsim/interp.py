@@ -33,7 +33,7 @@ from rvsim.lanes import LaneAccess
 from rvsim.mem import PAGE, GuestFault, Memory
 from rvsim.state import SLOT, State
 from rvsim.vec.shapes import Known
-from rvsim.vec.vtype import VType
+from rvsim.vec.vtype import VILL, VType
 
 ILLEGAL: Final = 2
 _FAULT_CAUSE: Final = {"fetch": 12, "load": 13, "store": 15}
@@ -45,7 +45,7 @@ _UNITS_OFF: Final = SLOT["units_off"]
 _BLOCK_LIMIT: Final = 64
 _RECENT_BLOCKS: Final = 16
 _BLOCKS_BETWEEN_CLOCK_READS: Final = 8
-_NEVER: Final = 1 << 62
+NEVER: Final = 1 << 62
 _CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
 _CHANGES_MODE: Final = frozenset({"vl", "vtype", "vstart", "units_off"})
 _ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
@@ -59,16 +59,17 @@ Execution = tuple[Decoded, "Mode", int, int]
 
 
 class Jit(Protocol):
-    """What the interpreter asks of a JIT: it is told of a block each time it ran so often.
+    """What the interpreter asks of a JIT, which is told of a block when it ran `look_at` times.
 
-    It has to `forget` native code made from a page, and tells of which blocks it consisted.
+    It has to `forget` native code made from a page, and tells at which pcs that began.
     """
 
-    threshold: int
+    def begin(self, block: Block) -> None:
+        """A block is new: say when to be told of it."""
 
     def hot(self, block: Block) -> None: ...
 
-    def forget(self, page: int) -> Collection[tuple[int, Mode]]: ...
+    def forget(self, page: int) -> Collection[int]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +109,7 @@ class Block:
 
     `runs` counts whole executions, `stops` those that a trap ended after so many instructions,
     `vl_sum` adds the vl before each of both; a block that `reads_counters` is one instruction.
+    A JIT sets `look_at`, the runs after which it looks at the block, and `native`.
     """
 
     mode: Mode
@@ -119,6 +121,7 @@ class Block:
     runs: int = 0
     vl_sum: int = 0
     stops: dict[int, int] = field(default_factory=dict)
+    look_at: int = NEVER
     native: Callable[[int], int] | None = None
 
     def executions(self) -> Iterator[Execution]:
@@ -286,7 +289,7 @@ class Interpreter:
             for blocks in (code.blocks, code.singles):
                 for pc, block in list(blocks.items()):
                     inside = pc < stop and block.end > start
-                    if inside or (native and (pc, code.mode) in native):
+                    if inside or pc in native:
                         del blocks[pc]
                         block.calls[:] = [_code_changed] * len(block.calls)
                         self._dropped.append(block)
@@ -390,7 +393,7 @@ class Interpreter:
             calls.append(call)
             pc += d.length
             last = effects
-        return Block(
+        block = Block(
             mode,
             decoded,
             calls,
@@ -398,12 +401,16 @@ class Interpreter:
             reads_counters=last.reads_counters,
             changes_mode=last.changes_mode,
         )
+        if self.jit is not None:
+            self.jit.begin(block)
+        return block
 
-    def has_run(self, pc: int, mode: Mode) -> bool:
-        """Whether a block has begun at `pc` in this mode."""
-        vtype = 1 << 63 if mode.vtype is None else mode.vtype.encode()
+    def runs_at(self, pc: int, mode: Mode) -> int:
+        """How often the block at `pc` ran in this mode."""
+        vtype = VILL if mode.vtype is None else mode.vtype.encode()
         code = self._modes.get((vtype, mode.elements, mode.off))
-        return code is not None and pc in code.blocks
+        block = None if code is None else code.blocks.get(pc)
+        return 0 if block is None else block.runs
 
     # -- running
 
@@ -425,7 +432,6 @@ class Interpreter:
         """
         s = self.state.words
         code = self._mode_code()
-        hot_runs = _NEVER if self.jit is None else self.jit.threshold
         recent, retired = self._recent, self.retired
         clock = _BLOCKS_BETWEEN_CLOCK_READS
         limit = _BLOCK_LIMIT if retired is None else 1
@@ -476,7 +482,7 @@ class Interpreter:
             block.runs += 1
             if retired is not None:
                 retired(block.decoded[0])
-            if not block.runs % hot_runs and self.jit is not None:
+            if block.runs == block.look_at and self.jit is not None:
                 self.jit.hot(block)
             if block.changes_mode:
                 if s[_NOTE]:

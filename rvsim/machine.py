@@ -70,6 +70,8 @@ class RunResult:
 class Machine:
     """One hart and its memory; `cost` names a core, or is one, whose cycles are counted.
 
+    With `cache` the engine jit keeps what it compiles for the next run, in the user's cache folder.
+
     >>> from rvsim.toolchain import build_kernel
     >>> machine = Machine(vlen=256)
     >>> machine.load(build_kernel("gemm_tile_s8"))
@@ -90,6 +92,7 @@ class Machine:
         reduction_order: str = "sequential",
         host_float: bool = True,
         engine: str = "numpy",
+        cache: bool = True,
         memory_size: int = 4 << 30,
         cost: str | Core | None = None,
         note: Callable[[str], object] = lambda text: None,
@@ -128,7 +131,7 @@ class Machine:
         )
         if engine == "jit":
             listened_to = names is not None or retired is not None or self.cost is not None
-            self._compile_hot_code(listened_to=listened_to)
+            self._compile_hot_code(listened_to=listened_to, cache=cache)
         elif engine != "numpy":
             raise RvsimError(f"unknown engine {engine!r}", hint="choose numpy or jit")
         self._listener = trapped
@@ -137,14 +140,15 @@ class Machine:
         self.bare: BareMetal | None = None
         self._captured: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
 
-    def _compile_hot_code(self, *, listened_to: bool) -> None:
+    def _compile_hot_code(self, *, listened_to: bool, cache: bool) -> None:
+        from rvsim.jit.cache import cache_folder
         from rvsim.jit.engine import Jit
 
         if listened_to:
             raise RvsimError(
                 "compiled code counts and traces nothing yet", hint="use the engine numpy"
             )
-        self.interp.jit = Jit(self.interp)
+        self.interp.jit = Jit(self.interp, cache=cache_folder() if cache else None)
 
     @property
     def cycle(self) -> int:

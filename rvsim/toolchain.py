@@ -22,10 +22,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-import platformdirs
-
 from rvsim.data import data_path
 from rvsim.errors import RvsimError
+from rvsim.kept import kept_folder
 
 RUNTIME = "runtime"
 
@@ -168,8 +167,7 @@ def cache_dir() -> Path:
     The environment variable RVSIM_CACHE_DIR chooses it.  Where it can't be written, a temporary
     folder takes its place until this process ends.
     """
-    chosen = os.environ.get("RVSIM_CACHE_DIR")
-    folder = Path(chosen) if chosen else platformdirs.user_cache_path("rvsim", appauthor=False)
+    folder = kept_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

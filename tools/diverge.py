@@ -85,7 +85,7 @@ class Comparison:
         return build_kernel(self.file)
 
     def machine(self, engine: str) -> Machine:
-        machine = Machine(engine=engine, **self.machine_options)
+        machine = Machine(engine=engine, cache=False, **self.machine_options)
         machine.load(self.path, argv=[self.file, *self.args], stdin=io.BytesIO())
         if machine.interp.jit is not None and self.threshold is not None:
             machine.interp.jit.threshold = self.threshold

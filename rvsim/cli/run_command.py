@@ -111,6 +111,14 @@ class Options:
     help="jit compiles hot integer and vector loops; it has no --stats and no --trace yet.",
 )
 @click.option(
+    "--no-cache",
+    "cache",
+    is_flag=True,
+    default=True,
+    flag_value=False,
+    help="Neither use nor keep what the engine jit compiled.",
+)
+@click.option(
     "--memory",
     callback=size,
     metavar="SIZE",

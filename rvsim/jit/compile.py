@@ -2,29 +2,51 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass
 from functools import cache
+from hashlib import sha256
 from typing import Any, Final
 
+import llvmlite
 import llvmlite.binding as llvm
 
 from rvsim.ir.llvm_engine import target_machine
 
-_OPT: Final = 2
+_CODE_GENERATION: Final = 2
+_PASSES: Final = 1
+"""Level 2 takes half as long again over a region, which then runs no faster."""
+
+_numbers: Final = itertools.count()
 
 
 @dataclass(frozen=True, slots=True)
 class Library:
     """Linked code: whoever keeps this object keeps the code."""
 
-    engine: Any
     tracker: Any
     address: int
 
 
 @cache
 def _machine() -> Any:
-    return target_machine(_OPT)
+    return target_machine(_CODE_GENERATION)
+
+
+@cache
+def _linker() -> Any:
+    """One for the process: each new one costs more than most objects do to link."""
+    return llvm.create_lljit_compiler(_machine())
+
+
+@cache
+def host_name() -> str:
+    """A name for what runs the code and what generates it: processor, llvmlite and LLVM."""
+    machine = _machine()
+    features = llvm.get_host_cpu_features().flatten()
+    versions = llvmlite.__version__, llvm.llvm_version_info
+    host = machine.triple, llvm.get_host_cpu_name(), features, *versions
+    return sha256(repr(host).encode()).hexdigest()[:16]
 
 
 def object_code(module: Any, machine: Any = None) -> bytes:
@@ -38,7 +60,7 @@ def object_code(module: Any, machine: Any = None) -> bytes:
     parsed.data_layout = str(machine.target_data)
     parsed.verify()
     # Guest loops are written as vectors already, and long chains make the vectorisers slow.
-    options = llvm.create_pipeline_tuning_options(speed_level=_OPT)
+    options = llvm.create_pipeline_tuning_options(speed_level=_PASSES)
     options.loop_vectorization = False
     options.slp_vectorization = False
     options.loop_unrolling = False
@@ -48,9 +70,8 @@ def object_code(module: Any, machine: Any = None) -> bytes:
 
 
 def link(code: bytes, name: str) -> Library:
-    """Load an object file into this process."""
-    engine = llvm.create_lljit_compiler(_machine())
+    """Load an object file into this process, for the function of this name in it."""
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     builder.export_symbol(name)
-    tracker = builder.link(engine, name)
-    return Library(engine, tracker, tracker[name])
+    tracker = builder.link(_linker(), f"{name} {next(_numbers)}")  # a name can't be used twice
+    return Library(tracker, tracker[name])

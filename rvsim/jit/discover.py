@@ -103,23 +103,16 @@ class RegionPlan:
     def insns(self) -> int:
         return sum(len(b.steps) for b in self.blocks.values())
 
-    def spans(self) -> Iterator[tuple[int, int]]:
-        """(address, end) of the code that the region was made from."""
-        for block in self.blocks.values():
-            yield block.pc, block.end
-
 
 def discover(
-    interp: Interpreter, pc: int, mode: Mode, limit: int = MAX_INSNS, *, everything: bool = False
+    interp: Interpreter,
+    pc: int,
+    mode: Mode,
+    limit: int = MAX_INSNS,
+    *,
+    wanted: Callable[[Key], bool] = lambda key: True,
 ) -> RegionPlan:
-    """The region that begins at `pc`: blocks reachable over direct edges, nearest first.
-
-    Blocks that the interpreter has never run stay outside, unless `everything` is wanted.
-    """
-
-    def wanted(key: Key) -> bool:
-        return everything or interp.has_run(*key)
-
+    """The region that begins at `pc`: wanted blocks reachable over direct edges, nearest first."""
     blocks: dict[Key, BasicBlock] = {}
     pending: deque[Key] = deque([(pc, mode)])
     budget = limit

@@ -7,7 +7,7 @@ the rest.  A step that can't be completed leaves the region as if it had not beg
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import Any, Final
 
 from llvmlite import ir
@@ -21,11 +21,13 @@ from rvsim.jit.discover import BasicBlock, Key, RegionPlan, Step
 from rvsim.jit.host_float import HostFloat
 from rvsim.jit.memory import RegionMemory
 from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float
+from rvsim.jit.region import mode_number
 from rvsim.jit.registers import RegionState, usage
 from rvsim.jit.spans import COVERED, Check, checks
 from rvsim.jit.strips.analysis import is_wide
 from rvsim.jit.strips.arrays import Scratch
 from rvsim.jit.strips.lowerer import StripLowerer
+from rvsim.jit.table import ENTRY_BYTES, TABLE_BITS
 from rvsim.state import SLOT
 
 NEXT: Final = 0
@@ -37,21 +39,7 @@ INTERPRET: Final = 1
 SIGNATURE: Final = ir.FunctionType(I64, [PTR, PTR, PTR, I64, PTR])
 """``i64 region(ptr state, ptr mem, ptr perm, i64 mem_size, ptr table)``."""
 
-TABLE_BITS: Final = 14
-"""The dispatch table has 2^14 entries of a key and a function; see `table_key`."""
-
-ENTRY_BYTES: Final = 16
 _M64: Final = (1 << 64) - 1
-
-
-def table_key(pc: int, mode_number: int) -> int:
-    """What identifies a region to native code: guest addresses are far below 2^48."""
-    return (pc | mode_number << 48) & (1 << 64) - 1
-
-
-def table_index(pc: int) -> int:
-    """The one place of the table where a region of this pc may stand."""
-    return (pc >> 1 ^ pc >> 15) & (1 << TABLE_BITS) - 1
 
 
 class RegionLowerer(Lowerer):
@@ -109,12 +97,9 @@ class WideLowerer(StripLowerer, RegionLowerer):
 class _Function:
     """The function of one region while it is built."""
 
-    def __init__(
-        self, module: Any, name: str, plan: RegionPlan, config: Config, modes: Mapping[Mode, int]
-    ) -> None:
+    def __init__(self, module: Any, name: str, plan: RegionPlan, config: Config) -> None:
         self.plan = plan
         self.host = host_float() if config.host_float else None
-        self.modes = modes
         self.function = ir.Function(module, SIGNATURE, name)
         state, data, perm, size, self.table = self.function.args
         for pointer in (state, data, perm, self.table):
@@ -216,7 +201,7 @@ class _Function:
 
     def _note_mode(self, mode: Mode | None) -> None:
         """Remember the mode for the table, in which number 0, of an unknown one, finds nothing."""
-        self.b.store(I64(0 if mode is None else self.modes[mode]), self.mode)
+        self.b.store(I64(0 if mode is None else mode_number(mode)), self.mode)
 
     def _exits(self) -> None:
         """Back to Python, or on to the next region if the dispatch table has it."""
@@ -275,8 +260,6 @@ def lower_enter(module: Any, name: str) -> None:
     entry.branch(function.blocks[1])
 
 
-def lower_region(
-    module: Any, name: str, plan: RegionPlan, config: Config, modes: Mapping[Mode, int]
-) -> None:
-    """Add the function of a region to an llvmlite module; `modes` numbers modes for the table."""
-    _Function(module, name, plan, config, modes).build()
+def lower_region(module: Any, name: str, plan: RegionPlan, config: Config) -> None:
+    """Add the function of a region to an llvmlite module."""
+    _Function(module, name, plan, config).build()

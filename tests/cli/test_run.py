@@ -232,6 +232,22 @@ def test_no_host_float(rvsim: Cli, program: Program, options: list[str], used: b
     assert json.loads(result.out.splitlines()[-1])["config"]["host_float"] is used
 
 
+def test_no_cache(
+    rvsim: Cli, program: Program, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The loop runs for long enough to be compiled: a quarter of a million instructions."""
+    monkeypatch.setenv("RVSIM_JIT_CACHE_DIR", str(tmp_path / "jit"))
+    file = program(
+        step("lui", rd=8, uimm=32),
+        step("addi", rd=8, rs1=8, imm=-1),
+        step("bne", rs1=8, rs2=0, imm=-4),
+    )
+    assert rvsim("run", "--engine", "jit", "--no-cache", file).code == 0
+    assert not (tmp_path / "jit").exists()
+    assert rvsim("run", "--engine", "jit", file).code == 0
+    assert any(path.is_file() for path in (tmp_path / "jit").rglob("*"))
+
+
 def test_json_on_stdout_is_the_last_line(rvsim: Cli, program: Program) -> None:
     result = rvsim("run", program(*write(1, 3), OVERLAP, data=b"hi\n"), "--json", "-")
     first, last = result.out.splitlines()

@@ -337,7 +337,7 @@ def test_compiled_code_knows_which_units_are_off(status: int) -> None:
         machine = Machine(GENERIC, engine=engine)
         machine.load(build(body))
         if machine.interp.jit is not None:
-            machine.interp.jit.threshold = 10  # type: ignore[attr-defined]
+            machine.interp.jit.threshold = 1  # type: ignore[attr-defined]
         results.append(machine.run(max_insns=100_000))
     reference, compiled = results
     assert len(log(reference)) == (not status & FS_ON) + (not status & VS_ON)

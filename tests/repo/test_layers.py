@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "errors": "",
     "config": "",
     "state": "",
+    "kept": "",
     "data": "errors",
     "codemap": "",
     "mem": "errors codemap",
@@ -27,7 +28,7 @@ MAY_IMPORT = {
     "sections": "symbols",
     "lines": "sections",
     "elf": "errors mem symbols sections lines",
-    "toolchain": "errors data",
+    "toolchain": "errors kept data",
     # instructions
     "ir": "state mem",
     "fp": "ir",
@@ -40,7 +41,7 @@ MAY_IMPORT = {
     # engines
     "cost": "errors data state ir vec insn",
     "interp": "config state mem lanes ir vec insn decode cost",
-    "jit": "config state mem ir fp vec insn decode interp",
+    "jit": "config state kept mem ir fp vec insn decode interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
     "machine": "errors config state mem profiles elf linux decode cost interp jit bare",

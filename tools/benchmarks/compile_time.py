@@ -109,10 +109,8 @@ def compile_once(machine: Machine, kind: str, length: int) -> CompileTime:
 
 
 def _lower(plan: RegionPlan, machine: Machine) -> ir.Module:
-    after = dict.fromkeys(b.mode_after for b in plan.blocks.values())
-    modes = {mode: number for number, mode in enumerate(after, 1) if mode is not None}
     module = ir.Module("region")
-    lower_region(module, "region", plan, machine.config, modes)
+    lower_region(module, "region", plan, machine.config)
     return module
 
 
