@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import CodeType
@@ -55,7 +55,10 @@ CYCLE_NOTE: Final = "cycle and time count instructions: there is no cost model, 
 Call = Callable[[], None]
 
 Execution = tuple[Decoded, "Mode", int, int]
-"""An instruction, the mode it ran in, how often it did, and the sum of vl over that."""
+"""An instruction, the mode it ran in, how often it did, and the sum of vl over that.
+
+The sum is that of an instruction that depends on vl; others may have any number there.
+"""
 
 
 class Jit(Protocol):
@@ -70,6 +73,10 @@ class Jit(Protocol):
     def hot(self, block: Block) -> None: ...
 
     def forget(self, page: int) -> Collection[int]: ...
+
+    def executions(self) -> Iterator[Execution]: ...
+
+    def not_compiled(self) -> Counter[str]: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,9 +114,10 @@ class Mode:
 class Block:
     """Consecutive instructions and how often they ran.
 
-    `runs` counts whole executions, `stops` those that a trap ended after so many instructions,
-    `vl_sum` adds the vl before each of both; a block that `reads_counters` is one instruction.
-    A JIT sets `look_at`, the runs after which it looks at the block, and `native`.
+    `runs` counts whole executions, `vl_sum` adds the vl before each.  `stops` has the same pair for
+    those that ended before an instruction: it trapped, or its code has just changed.  A block that
+    `reads_counters` is one instruction.  A JIT sets `look_at`, the runs after which it looks at the
+    block, and `native`.
     """
 
     mode: Mode
@@ -120,17 +128,17 @@ class Block:
     changes_mode: bool
     runs: int = 0
     vl_sum: int = 0
-    stops: dict[int, int] = field(default_factory=dict)
+    stops: dict[int, tuple[int, int]] = field(default_factory=dict)
     look_at: int = NEVER
     native: Callable[[int], int] | None = None
 
     def executions(self) -> Iterator[Execution]:
         """How often each of its instructions ran, if at all."""
-        entries = self.runs + sum(self.stops.values())
         for i, d in enumerate(self.decoded):
-            count = self.runs + sum(n for done, n in self.stops.items() if done > i)
+            ended = [stop for done, stop in self.stops.items() if done > i]
+            count = self.runs + sum(n for n, _ in ended)
             if count:
-                yield d, self.mode, count, round(self.vl_sum * count / entries)
+                yield d, self.mode, count, self.vl_sum + sum(vl for _, vl in ended)
 
 
 @dataclass(frozen=True, slots=True)
@@ -462,7 +470,7 @@ class Interpreter:
                 s[_CYCLE] = s[_INSTRET]
             s[_PC] = block.end
             recent.append(block)
-            block.vl_sum += s[_VL]  # only the last instruction of a block changes it
+            vl = s[_VL]  # only the last instruction of a block changes it
             done = 0
             try:
                 for done, call in enumerate(block.calls):  # noqa: B007
@@ -480,6 +488,7 @@ class Interpreter:
             fuel -= count
             s[_INSTRET] += count
             block.runs += 1
+            block.vl_sum += vl
             if retired is not None:
                 retired(block.decoded[0])
             if block.runs == block.look_at and self.jit is not None:
@@ -512,7 +521,8 @@ class Interpreter:
         at = block.decoded[done]
         s[_PC] = at.pc
         s[_INSTRET] += done
-        block.stops[done] = block.stops.get(done, 0) + 1
+        count, vl_sum = block.stops.get(done, (0, 0))
+        block.stops[done] = count + 1, vl_sum + s[_VL]
         return at
 
     def _cause(self, cause: int) -> int:
@@ -532,7 +542,16 @@ class Interpreter:
         return done[: len(done) - unexecuted][-count:]
 
     def executions(self) -> Iterator[Execution]:
-        """Of everything that has run; an instruction in several blocks comes several times."""
+        """Of everything that has run; an instruction in several blocks comes several times.
+
+        Of compiled code this knows only if the JIT counts.
+        """
+        yield from self.interpreted()
+        if self.jit is not None:
+            yield from self.jit.executions()
+
+    def interpreted(self) -> Iterator[Execution]:
+        """Of what this engine has executed itself."""
         self._settle()
         yield from self._flushed.values()
         for code in self._modes.values():

@@ -14,7 +14,7 @@ from rvsim.cost import Core, CostModel, load_core
 from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
-from rvsim.interp import Interpreter, Trap
+from rvsim.interp import Interpreter, Trap, namespace
 from rvsim.linux import (
     BlockedForEver,
     Grant,
@@ -27,6 +27,7 @@ from rvsim.linux import (
 from rvsim.mem import Memory
 from rvsim.profiles import DEFAULT_CPU, make_config
 from rvsim.state import State
+from rvsim.traffic import counting
 
 ECALL_FROM_U: Final = 8
 SIGNALS: Final = {1: 11, 2: 4, 3: 5, 4: 7, 5: 11, 6: 7, 7: 11, 12: 11, 13: 11, 15: 11}
@@ -71,6 +72,8 @@ class Machine:
     """One hart and its memory; `cost` names a core, or is one, whose cycles are counted.
 
     With `cache` the engine jit keeps what it compiles for the next run, in the user's cache folder.
+    With `statistics`, both engines count what they execute, and the bytes that it moves.  Compiled
+    code knows no listeners and no cycles: with `names`, `retired` or `cost`, nothing is compiled.
 
     >>> from rvsim.toolchain import build_kernel
     >>> machine = Machine(vlen=256)
@@ -96,6 +99,7 @@ class Machine:
         memory_size: int = 4 << 30,
         cost: str | Core | None = None,
         note: Callable[[str], object] = lambda text: None,
+        statistics: bool = False,
         names: Callable[[Machine], Mapping[str, Any]] | None = None,
         retired: Callable[[Decoded], None] | None = None,
         trapped: Callable[[Trap], None] = lambda trap: None,
@@ -119,36 +123,36 @@ class Machine:
         self.state["vtype"] = 1 << 63
         self.note = note
         self._noted: set[tuple[int, str]] = set()
+        replaced = dict(names(self)) if names is not None else {}
+        if statistics:
+            accesses = namespace(self.state, self.memory) | replaced
+            replaced |= counting(accesses, self.state)
         self.interp = Interpreter(
             self.config,
             self.state,
             self.memory,
             note=self._note_place,
-            names=names(self) if names else None,
+            names=replaced,
             retired=retired,
             trapped=self._trapped,
             cost=self.cost,
         )
-        if engine == "jit":
-            listened_to = names is not None or retired is not None or self.cost is not None
-            self._compile_hot_code(listened_to=listened_to, cache=cache)
-        elif engine != "numpy":
+        if engine not in ("numpy", "jit"):
             raise RvsimError(f"unknown engine {engine!r}", hint="choose numpy or jit")
+        if engine == "jit" and names is None and retired is None and self.cost is None:
+            self._compile_hot_code(cache=cache, counts=statistics)
         self._listener = trapped
         self.image: Image | None = None
         self.process: LinuxProcess | None = None
         self.bare: BareMetal | None = None
         self._captured: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
 
-    def _compile_hot_code(self, *, listened_to: bool, cache: bool) -> None:
+    def _compile_hot_code(self, *, cache: bool, counts: bool) -> None:
         from rvsim.jit.cache import cache_folder
         from rvsim.jit.engine import Jit
 
-        if listened_to:
-            raise RvsimError(
-                "compiled code counts and traces nothing yet", hint="use the engine numpy"
-            )
-        self.interp.jit = Jit(self.interp, cache=cache_folder() if cache else None)
+        folder = cache_folder() if cache else None
+        self.interp.jit = Jit(self.interp, cache=folder, counts=counts)
 
     @property
     def cycle(self) -> int:

@@ -51,6 +51,11 @@ SCALARS: Final = (
     "instret_moved",
     # a reserved use that was carried on with, for the machine to report: a `Note`, 0 for none
     "note",
+    # bytes of memory that instructions moved, in a run with statistics
+    "scalar_read",
+    "scalar_written",
+    "vector_read",
+    "vector_written",
 )
 """Names of the scalar state after the x and f registers, in layout order."""
 

@@ -142,3 +142,8 @@ def show_counts(counted: Counts) -> None:
     memory.add_row("scalar", f"{traffic.scalar_read:,}", f"{traffic.scalar_written:,}")
     memory.add_row("vector", f"{traffic.vector_read:,}", f"{traffic.vector_written:,}")
     show(memory, stderr=True, apart=True)
+    if counted.not_compiled:
+        slow = table("hot but not compiled", "executed", right=("executed",))
+        for name, executions in counted.not_compiled.most_common():
+            slow.add_row(name, f"{executions:,}")
+        show(slow, stderr=True, apart=True)

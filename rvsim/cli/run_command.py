@@ -19,7 +19,6 @@ from rvsim.errors import RvsimError
 if TYPE_CHECKING:
     from rvsim.cli.output import JsonFile
     from rvsim.machine import Machine, RunResult
-    from rvsim.trace.counters import Traffic
     from rvsim.trace.spike import SpikeLog
 
 _NO_WAY_OUT: Final = (
@@ -108,7 +107,7 @@ class Options:
     type=click.Choice(["numpy", "jit"]),
     default="numpy",
     show_default=True,
-    help="jit compiles hot integer and vector loops; it has no --stats and no --trace yet.",
+    help="jit compiles hot loops; with --trace the reference engine executes everything.",
 )
 @click.option(
     "--no-cache",
@@ -185,7 +184,7 @@ def run(options: Options) -> int:
     """Prepare all that may fail before the first instruction, run, and report."""
     from rvsim.cli.output import JsonFile
 
-    machine, traffic, log = _make_machine(options)
+    machine, log = _make_machine(options)
     machine.load(
         _executable(options.file),
         argv=[options.file, *options.guest_args],
@@ -203,26 +202,23 @@ def run(options: Options) -> int:
         with _place_of_interrupt(machine):
             result = machine.run(max_insns=options.max_insns, timeout=options.timeout)
         _report(options, machine, result)
-        _write_counts(options, result, traffic, json_file)
+        if options.stats or json_file is not None:
+            _write_counts(options, result, json_file)
     return result.exit_code
 
 
-def _make_machine(options: Options) -> tuple[Machine, Traffic | None, SpikeLog | None]:
+def _make_machine(options: Options) -> tuple[Machine, SpikeLog | None]:
     from rvsim.machine import Machine
 
-    traffic, log = None, None
+    log = None
     hooks: dict[str, Any] = {}
     if options.trace is not None:
         from rvsim.trace.spike import SpikeLog
 
         log = SpikeLog()
         hooks = log.hooks()
-    if options.stats or options.json:
-        from rvsim.trace.counters import Traffic
-
-        traffic = Traffic()
-        hooks["names"] = traffic.hook(hooks.get("names"))
-    return Machine(note=note, **hooks, **options.machine), traffic, log
+    statistics = options.stats or options.json is not None
+    return Machine(note=note, statistics=statistics, **hooks, **options.machine), log
 
 
 def _executable(file: str) -> str:
@@ -295,15 +291,11 @@ def _report(options: Options, machine: Machine, result: RunResult) -> None:
             click.echo(f"  {_NO_WAY_OUT}", err=True)
 
 
-def _write_counts(
-    options: Options, result: RunResult, traffic: Traffic | None, json_file: JsonFile | None
-) -> None:
-    if traffic is None:
-        return
+def _write_counts(options: Options, result: RunResult, json_file: JsonFile | None) -> None:
     from rvsim.cli.output import run_as_json, show_counts
     from rvsim.trace.counters import counts
 
-    counted = counts(result.machine, traffic)
+    counted = counts(result.machine)
     if options.stats:
         show_counts(counted)
     if json_file is not None:

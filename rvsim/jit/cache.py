@@ -58,11 +58,13 @@ def why_unusable(folder: Path) -> str | None:
 
 
 class RegionCache:
-    """The compiled regions of one configuration on disk."""
+    """The compiled regions of one configuration on disk, with counters or without."""
 
-    def __init__(self, root: Path, config: Config, source: str, limit: int = LIMIT) -> None:
+    def __init__(
+        self, root: Path, config: Config, source: str, *, counts: bool = False, limit: int = LIMIT
+    ) -> None:
         self._root = root
-        self._folder = root / _folder_name(config, source)
+        self._folder = root / _folder_name(config, source, counts)
         self._limit = limit
         self._room: int | None = None
         """Bytes that may still be written before the size is looked at; None: look at once."""
@@ -113,11 +115,15 @@ class RegionCache:
             self._room -= written
 
 
-def open_cache(config: Config, folder: Path | None = None) -> RegionCache | None:
+def open_cache(
+    config: Config, folder: Path | None = None, *, counts: bool = False
+) -> RegionCache | None:
     """The cache of a configuration; None where code can't be kept or has no known source."""
     root = cache_folder() if folder is None else folder
     source = source_digest()
-    return None if source is None or why_unusable(root) else RegionCache(root, config, source)
+    if source is None or why_unusable(root):
+        return None
+    return RegionCache(root, config, source, counts=counts)
 
 
 def entry_name(pc: int, mode: int, code: bytes) -> str:
@@ -125,8 +131,8 @@ def entry_name(pc: int, mode: int, code: bytes) -> str:
     return sha256(f"{pc} {mode} {code.hex()}".encode()).hexdigest()[:32]
 
 
-def _folder_name(config: Config, source: str) -> str:
-    choices = asdict(config) | {"extensions": sorted(config.extensions)}
+def _folder_name(config: Config, source: str, counts: bool) -> str:
+    choices = asdict(config) | {"extensions": sorted(config.extensions), "counts": counts}
     return sha256(f"{source} {choices}".encode()).hexdigest()[:32]
 
 

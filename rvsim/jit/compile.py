@@ -22,10 +22,11 @@ _numbers: Final = itertools.count()
 
 @dataclass(frozen=True, slots=True)
 class Library:
-    """Linked code: whoever keeps this object keeps the code."""
+    """Linked code: whoever keeps this object keeps the code at `address`, and the global `data`."""
 
     tracker: Any
     address: int
+    data: int
 
 
 @cache
@@ -69,9 +70,11 @@ def object_code(module: Any, machine: Any = None) -> bytes:
     return bytes(machine.emit_object(parsed))
 
 
-def link(code: bytes, name: str) -> Library:
-    """Load an object file into this process, for the function of this name in it."""
+def link(code: bytes, name: str, data: str | None = None) -> Library:
+    """Load an object file into this process, for the function and the global of these names."""
     builder = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     builder.export_symbol(name)
+    if data is not None:
+        builder.export_symbol(data)
     tracker = builder.link(_linker(), f"{name} {next(_numbers)}")  # a name can't be used twice
-    return Library(tracker, tracker[name])
+    return Library(tracker, tracker[name], 0 if data is None else tracker[data])

@@ -186,6 +186,11 @@ def compilable(interp: Interpreter, pc: int, mode: Mode) -> Step | None:
         d = interp.decode_at(pc)
     except GuestFault:
         return None
+    return as_step(interp, d, mode)
+
+
+def as_step(interp: Interpreter, d: Decoded, mode: Mode) -> Step | None:
+    """A decoded instruction as a step, or None where the interpreter has to execute it."""
     insn = d.insn
     if insn is None or insn.unit in _NOT_COMPILED:
         return None

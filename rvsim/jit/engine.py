@@ -9,18 +9,20 @@ from __future__ import annotations
 
 import ctypes
 from collections import Counter
-from collections.abc import Callable, Collection, Iterable
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache, cached_property
 from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
+from rvsim.decode import Decoded
 from rvsim.insn.registry import Insn
-from rvsim.interp import NEVER, Block, Interpreter
+from rvsim.interp import NEVER, Block, Execution, Interpreter, Mode
 from rvsim.jit.cache import RegionCache, entry_name, open_cache
-from rvsim.jit.discover import Key, RegionPlan, discover
-from rvsim.jit.region import CompiledRegion, mode_number
+from rvsim.jit.counters import SYMBOL, RegionCounters
+from rvsim.jit.discover import Key, RegionPlan, as_step, discover
+from rvsim.jit.region import CompiledRegion, Covered, mode_number, numbered_mode
 from rvsim.jit.table import DispatchTable
 from rvsim.mem import PAGE
 from rvsim.state import SLOT
@@ -97,14 +99,22 @@ class Jit:
 
     With a `threshold` of 1 all code is compiled after it ran once.  `cache` is the folder of the
     cache on disk, if there is to be one.  `compiled` and `loaded` count regions that LLVM compiled
-    and that came from the cache; `regions` are those that run.
+    and that came from the cache; `regions` are those that run.  Only if it `counts` is it known
+    what they execute.
     """
 
     def __init__(
-        self, interp: Interpreter, threshold: int = THRESHOLD, *, cache: Path | None = None
+        self,
+        interp: Interpreter,
+        threshold: int = THRESHOLD,
+        *,
+        cache: Path | None = None,
+        counts: bool = False,
     ) -> None:
         self.interp = interp
         self.threshold = threshold
+        self._counts = counts
+        self._counters: list[RegionCounters] = []
         self.regions: list[Native] = []
         self.compiled = 0
         self.loaded = 0
@@ -126,7 +136,9 @@ class Jit:
     def _cache(self) -> RegionCache | None:
         """Opened when the first block asks for it: the configuration is settled by then."""
         folder = self._cache_folder
-        return None if folder is None else open_cache(self.interp.config, folder)
+        if folder is None:
+            return None
+        return open_cache(self.interp.config, folder, counts=self._counts)
 
     # -- what the interpreter tells
 
@@ -170,6 +182,25 @@ class Jit:
             self._kept = {native.region.entry: [native] for native in self.regions}
         return {native.region.entry[0] for native in gone}
 
+    # -- what ran
+
+    def executions(self) -> Iterator[Execution]:
+        """What all regions have executed, those that are gone included."""
+        for counters in self._counters:
+            yield from counters.executions(self.interp.state.vlen)
+
+    def not_compiled(self) -> Counter[str]:
+        """Executions by the reference engine of what can't be compiled, but was hot, by name."""
+        ran: dict[tuple[int, int, Mode], tuple[Decoded, int]] = {}
+        for d, mode, count, _ in self.interp.interpreted():
+            key = d.pc, d.word, mode
+            ran[key] = d, ran.get(key, (d, 0))[1] + count
+        found: Counter[str] = Counter()
+        for (_, _, mode), (d, count) in ran.items():
+            if d.insn is not None and count >= self._break_even([d.insn]):
+                found[d.insn.name] += count if as_step(self.interp, d, mode) is None else 0
+        return +found
+
     # -- code that there is
 
     def _find(self, block: Block, entry: Entry) -> Native | None:
@@ -210,8 +241,10 @@ class Jit:
     def _hot_at(self, block: Block) -> int:
         """Runs after which interpreting a block has taken as long as compiling it would."""
         insns = [d.insn for d in block.decoded if d.insn is not None]
-        runs = self.threshold * _compiling(insns) // max(1, _interpreting(insns))
-        return max(1, runs) << self._forgotten[_entry(block)]
+        return self._break_even(insns) << self._forgotten[_entry(block)]
+
+    def _break_even(self, insns: Sequence[Insn]) -> int:
+        return max(1, self.threshold * _compiling(insns) // max(1, _interpreting(insns)))
 
     def _plan(self, block: Block, entry: Entry) -> RegionPlan | None:
         """The region of a block if compiling it pays; if not None, and when to ask again is set."""
@@ -265,16 +298,28 @@ class Jit:
         from rvsim.jit.lower import lower_region
 
         module = ir.Module(_REGION)
-        lower_region(module, _REGION, plan, self.interp.config)
+        lower_region(module, _REGION, plan, self.interp.config, counts=self._counts)
         self.compiled += 1
         return self._native(CompiledRegion.of(plan, object_code(module)))
 
     def _native(self, region: CompiledRegion) -> Native:
         from rvsim.jit.compile import link
 
-        library = link(region.code, _REGION)
+        library = link(region.code, _REGION, SYMBOL if self._counts else None)
+        if self._counts:
+            blocks = [(numbered_mode(b.mode), self._decoded(b)) for b in region.blocks]
+            self._counters.append(RegionCounters(blocks, library.data, library))
         words = self.interp.state.words
         return Native(region, library, _Call(self._enter, library, words, self._arguments))
+
+    def _decoded(self, block: Covered) -> list[Decoded]:
+        """The instructions of a block, whose code is what memory holds now."""
+        decoded: list[Decoded] = []
+        pc = block.pc
+        for _ in range(block.insns):
+            decoded.append(self.interp.decode_at(pc))
+            pc += decoded[-1].length
+        return decoded
 
     @cached_property
     def _enter(self) -> Library:

@@ -17,7 +17,8 @@ from rvsim.interp import Mode
 from rvsim.ir.llvm_backend import Lowerer
 from rvsim.ir.llvm_build import I64, PTR, Frame, at
 from rvsim.ir.trace import Function, Statement, Trap
-from rvsim.jit.discover import BasicBlock, Key, RegionPlan, Step
+from rvsim.jit.counting import CountersLowerer, counted_plan
+from rvsim.jit.discover import BasicBlock, Key, RegionPlan
 from rvsim.jit.host_float import HostFloat
 from rvsim.jit.memory import RegionMemory
 from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float
@@ -97,8 +98,10 @@ class WideLowerer(StripLowerer, RegionLowerer):
 class _Function:
     """The function of one region while it is built."""
 
-    def __init__(self, module: Any, name: str, plan: RegionPlan, config: Config) -> None:
-        self.plan = plan
+    def __init__(
+        self, module: Any, name: str, plan: RegionPlan, config: Config, *, counts: bool
+    ) -> None:
+        self.plan = plan = counted_plan(plan) if counts else plan
         self.host = host_float() if config.host_float else None
         self.function = ir.Function(module, SIGNATURE, name)
         state, data, perm, size, self.table = self.function.args
@@ -112,6 +115,7 @@ class _Function:
         self.scratch = Scratch(self.entry)
         self.fuel = self.state._alloca(self.entry, I64)
         self.mode = self.state._alloca(self.entry, I64)
+        self.counters = CountersLowerer(module, plan, self.state) if counts else None
         self.memory = RegionMemory(data, perm, size, self.frame)
         self.exit = self.function.append_basic_block("exit")
         self.interpret = self.function.append_basic_block("interpret")
@@ -137,9 +141,11 @@ class _Function:
         fuel = b.load(self.fuel, typ=I64)
         b.store(b.sub(fuel, I64(count)), self.fuel)
         b.store(I64(block.end), self.state._words["pc"])
+        if self.counters is not None:
+            self.counters.entered(b, block)
         covered = checks(block.steps)
-        for index, step in enumerate(block.steps):
-            self._step(step, count - index, covered.get(index))
+        for index in range(count):
+            self._step(block, index, covered.get(index))
         self._go_on(block)
 
     def _look_at_fuel(self, block: BasicBlock) -> None:
@@ -152,7 +158,8 @@ class _Function:
         b.branch(self.interpret)
         b.position_at_end(enough)
 
-    def _step(self, step: Step, unexecuted: int, span: Check | None) -> None:
+    def _step(self, block: BasicBlock, index: int, span: Check | None) -> None:
+        step = block.steps[index]
         leave = self.function.append_basic_block(f"leave_{step.decoded.pc:x}")
         kind = WideLowerer if is_wide(step.program) else RegionLowerer
         lowerer = kind(self.b, self.frame, self.state, self.memory, step.fields)
@@ -167,8 +174,10 @@ class _Function:
         lowerer.block(step.program.body)
         out = ir.IRBuilder(leave)
         fuel = out.load(self.fuel, typ=I64)
-        out.store(out.add(fuel, I64(unexecuted)), self.fuel)
+        out.store(out.add(fuel, I64(len(block.steps) - index)), self.fuel)
         out.store(I64(step.decoded.pc), self.state._words["pc"])
+        if self.counters is not None:
+            self.counters.left(out, block, index)
         out.branch(self.interpret)
 
     def _go_on(self, block: BasicBlock) -> None:
@@ -260,6 +269,8 @@ def lower_enter(module: Any, name: str) -> None:
     entry.branch(function.blocks[1])
 
 
-def lower_region(module: Any, name: str, plan: RegionPlan, config: Config) -> None:
-    """Add the function of a region to an llvmlite module."""
-    _Function(module, name, plan, config).build()
+def lower_region(
+    module: Any, name: str, plan: RegionPlan, config: Config, *, counts: bool = False
+) -> None:
+    """Add the function of a region to an llvmlite module, and its counters if it `counts`."""
+    _Function(module, name, plan, config, counts=counts).build()

@@ -15,6 +15,7 @@ from rvsim.interp import Mode
 from rvsim.jit.discover import RegionPlan
 from rvsim.mem import Memory, X
 from rvsim.vec.shapes import Known
+from rvsim.vec.vtype import VType
 
 _KNOWN: Final[tuple[Known, ...]] = ("full", "vl", "vstart")
 _LENGTH_BYTES: Final = 4
@@ -29,6 +30,16 @@ def mode_number(mode: Mode) -> int:
     """
     vtype = 0 if mode.vtype is None else 0x100 | mode.vtype.encode()
     return 0x8000 | mode.off << 12 | _KNOWN.index(mode.elements) << 10 | vtype
+
+
+def numbered_mode(number: int) -> Mode:
+    """The inverse of `mode_number`.
+
+    >>> numbered_mode(0x8400) == Mode(None, "vl"), hex(mode_number(numbered_mode(0xa109)))
+    (True, '0xa109')
+    """
+    vtype = VType.decode(number & 0xFF) if number & 0x100 else None
+    return Mode(vtype, _KNOWN[number >> 10 & 3], number >> 12 & 7)
 
 
 class Covered(NamedTuple):

@@ -205,6 +205,12 @@ class RegionState(StateAccess):
             raised = self.env.take_flags(b, self.frame)
             b.store(b.or_(self.read(b, "fflags"), raised), self._words["fflags"])
 
+    def peek(self, b: Any, name: str) -> Any:
+        """A word of the state, also one that no program of the region uses."""
+        if name in self._words:
+            return self.read(b, name)
+        return b.load(self._word(b, SLOT[name]), typ=I64)
+
     # -- StateAccess
 
     def read(self, b: Any, name: str) -> Any:

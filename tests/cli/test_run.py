@@ -204,6 +204,21 @@ def test_stats(rvsim: Cli, program: Program) -> None:
     )
 
 
+READS_COUNTER = (
+    li(A0, 2000),
+    step("csrrs", rd=A1, csr=0xC02, rs1=0),  # loop: instret is exact in the reference engine
+    step("vadd.vv", vm=1, vs2=8, vs1=8, vd=16),
+    step("addi", rd=A0, rs1=A0, imm=-1),
+    step("bne", rs1=A0, rs2=0, imm=-12),
+)
+
+
+def test_stats_name_what_is_hot_but_not_compiled(rvsim: Cli, program: Program) -> None:
+    file = program(vset(E8_M2, avl=16), *READS_COUNTER)
+    numpy, jit = (rvsim("run", "--stats", file, "--engine", e).err for e in ("numpy", "jit"))
+    assert jit == f"{numpy}\nhot but not compiled  executed\ncsrrs                    2,000\n"
+
+
 def test_json(rvsim: Cli, program: Program, tmp_path: Path) -> None:
     file = program(*VECTOR)
     assert rvsim("run", file, "--json", tmp_path / "out.json", "--", "a").err == ""
@@ -271,6 +286,18 @@ def test_trace(rvsim: Cli, program: Program, tmp_path: Path) -> None:
         "core   0: 0 0x0000000000010000 (0x00000513) x10 0x0000000000000000\n"
         "core   0: 0 0x0000000000010004 (0x05d00893) x17 0x000000000000005d\n"
     )
+
+
+def test_the_jit_traces_as_the_reference_engine_does(
+    rvsim: Cli, program: Program, tmp_path: Path
+) -> None:
+    file = program(*READS_COUNTER[:-1], *VECTOR)
+    outputs = []
+    for engine in ("numpy", "jit"):
+        log = tmp_path / engine
+        result = rvsim("run", file, "--engine", engine, "--stats", "--trace", f"spike:{log}")
+        outputs.append((result, log.read_text()))
+    assert outputs[0] == outputs[1]
 
 
 def test_trace_and_stats_together(rvsim: Cli, program: Program, tmp_path: Path) -> None:

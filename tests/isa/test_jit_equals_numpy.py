@@ -6,6 +6,7 @@ exits: where native code refuses, the reference engine executes the instruction,
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
@@ -15,16 +16,19 @@ import pytest
 from rvsim.config import Config
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
-from rvsim.interp import Interpreter, Mode, Trap
+from rvsim.interp import Interpreter, Mode, Trap, namespace
 from rvsim.jit.discover import RegionPlan, discover
 from rvsim.jit.engine import Jit, Native
 from rvsim.mem import PAGE, Memory, R, X
 from rvsim.state import State
+from rvsim.traffic import counting
 from tests.harness import MEMORY_SIZE, PAGES
 from tests.isa.test_llvm_equals_numpy import Result, assert_equal, vlen_for
 from tests.isa.variants import Situation, Variant, supported, variants
 
 INSNS = list(supported())
+MOVES_BYTES = re.compile("load|store|amo|cache")
+ACCESSES = [i for i in INSNS if MOVES_BYTES.search(i.unit) and "segment" not in i.unit]
 TEXT = 0x10000
 STATES = 6
 MANY_VARIANTS, MANY_STATES = 12, 20
@@ -46,8 +50,10 @@ def new_memory() -> Memory:
 
 
 @cache
-def engine(config: Config) -> Interpreter:
-    return Interpreter(config, State(config.vlen), new_memory())
+def engine(config: Config, counts: bool = False) -> Interpreter:
+    state, memory = State(config.vlen), new_memory()
+    names = counting(namespace(state, memory), state) if counts else {}
+    return Interpreter(config, state, memory, names=names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,9 +62,10 @@ class Region:
 
     variant: Variant
     native: Native
+    interp: Interpreter
 
     def reference(self, situation: Situation) -> Result:
-        interp = engine(self.variant.case.config)
+        interp = self.interp
         situation.establish(interp.state, interp.memory)
         interp.state["pc"] = TEXT
         trap, _ = interp.run(1)
@@ -66,7 +73,7 @@ class Region:
 
     def compiled(self, situation: Situation) -> Result:
         """One round of what the interpreter does with a block that has native code."""
-        interp = engine(self.variant.case.config)
+        interp = self.interp
         situation.establish(interp.state, interp.memory)
         interp.state["pc"] = TEXT
         entered = interp.state.snapshot()
@@ -96,23 +103,27 @@ def enterable(variant: Variant) -> Variant:
     )
 
 
-def region(variant: Variant) -> Region | None:
+def region(variant: Variant, counts: bool) -> Region | None:
     """Native code for a variant, where the JIT compiles it."""
     case = variant.case
-    interp = engine(case.config)
+    interp = engine(case.config, counts)
     word = case.insn.encoding.encode(case.fields)
     interp.memory.write(TEXT, word.to_bytes(case.insn.length, "little"))
     variant.situations[0].establish(interp.state, interp.memory)
     mode = replace(Mode.of(interp.state), elements=variant.elements)
     plan: RegionPlan = discover(interp, TEXT, mode, limit=1)
-    return Region(variant, Jit(interp).compile(plan)) if plan.blocks else None
+    if not plan.blocks:
+        return None
+    return Region(variant, Jit(interp, counts=counts).compile(plan), interp)
 
 
-def regions(insn: Insn, count: int, states: int, vlen: int, seed: int = 0) -> Iterator[Region]:
+def regions(
+    insn: Insn, count: int, states: int, vlen: int, seed: int, *, counts: bool
+) -> Iterator[Region]:
     """The first `count` variants that are compiled, if there are so many."""
     for attempt in range(VAIN_TRIES if insn.unit in INTERPRETED else TRIES):
         (variant,) = variants(insn, 1, states, vlen=vlen, seed=1000 * seed + attempt)
-        found = region(enterable(variant))
+        found = region(enterable(variant), counts)
         if found is not None:
             yield found
             count -= 1
@@ -120,9 +131,11 @@ def regions(insn: Insn, count: int, states: int, vlen: int, seed: int = 0) -> It
             return
 
 
-def agree(insn: Insn, count: int, states: int, vlen: int, seed: int = 0) -> None:
+def agree(
+    insn: Insn, count: int, states: int, vlen: int, seed: int = 0, *, counts: bool = False
+) -> None:
     compiled = 0
-    for found in regions(insn, count, states, vlen_for(insn, vlen), seed):
+    for found in regions(insn, count, states, vlen_for(insn, vlen), seed, counts=counts):
         compiled += 1
         for situation in found.variant.situations:
             expected = found.reference(situation)
@@ -134,6 +147,12 @@ def agree(insn: Insn, count: int, states: int, vlen: int, seed: int = 0) -> None
 def test_a_compiled_instruction_does_what_the_reference_does(insn: Insn) -> None:
     # Segments are a quarter of all instructions, much alike.
     agree(insn, 1 if "segment" in insn.unit else 2, STATES, vlen=128)
+
+
+@pytest.mark.parametrize("insn", ACCESSES, ids=lambda insn: insn.name)
+def test_a_compiled_access_counts_its_bytes(insn: Insn) -> None:
+    """They are part of the state; where native code refuses, it has counted nothing."""
+    agree(insn, 1, STATES, vlen=128, seed=1, counts=True)
 
 
 @pytest.mark.slow

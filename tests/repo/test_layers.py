@@ -22,6 +22,7 @@ MAY_IMPORT = {
     "codemap": "",
     "mem": "errors codemap",
     "lanes": "mem",
+    "traffic": "state",
     "profiles": "errors config data",
     # files
     "symbols": "",
@@ -44,9 +45,9 @@ MAY_IMPORT = {
     "jit": "config state kept mem ir fp vec insn decode interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
-    "machine": "errors config state mem profiles elf linux decode cost interp jit bare",
+    "machine": "errors config state mem traffic profiles elf linux decode cost interp jit bare",
     # listeners and reports
-    "trace": "errors state mem vec insn decode interp machine",
+    "trace": "errors state mem traffic vec insn decode interp machine",
     "report": "mem profiles vec insn decode disasm interp machine",
 }
 """Module or folder of rvsim: what else of rvsim it may import, all of it from rows above."""
