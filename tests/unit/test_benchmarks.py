@@ -107,13 +107,11 @@ def test_a_missed_bar_is_named_and_checked(
 
 @pytest.mark.parametrize("kind", MIXES)
 def test_regions_to_compile_have_the_length_that_was_asked_for(kind: str, tmp_path: Path) -> None:
-    machine = compile_time.at_loop(MIXES[kind], 50, 256, tmp_path)
-    assert machine.image is not None
-    assert machine.state["pc"] == machine.image.symbols.address("loop")
-    jump = machine.interp.decode_at(machine.state["pc"] + 49 * 4)
+    machine = compile_time.in_loop(MIXES[kind], 50, 256, tmp_path)
+    jump = machine.interp.decode_at(compile_time.loop_address(machine) + 49 * 4)
     assert (jump.insn and jump.insn.name, jump.fields["imm"]) == ("jal", -49 * 4)
     timed = compile_time.compile_once(machine, kind, 50)
-    assert 0 < timed.compiled <= 50
+    assert 45 <= timed.compiled <= 50
     assert timed.object_bytes > 0
     assert timed.per_insn == (timed.lower + timed.llvm) / timed.compiled
 
