@@ -53,3 +53,8 @@ def permute(width: int, nbytes: int) -> Permute | None:
     if has("neon"):
         return Permute("llvm.aarch64.neon.tbl1.v16i8", 8, 16, 16)
     return None
+
+
+def compress_bytes(width: int) -> int:
+    """Size of the largest vector whose lanes of `width` bits one instruction packs; 0 for none."""
+    return 64 if has("avx512vbmi2" if width < 32 else "avx512f", "avx512vl") else 0

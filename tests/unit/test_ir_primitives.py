@@ -291,6 +291,11 @@ def mask_cases() -> Iterator[Case]:
     m = mask(8)
     yield Case("prefix_count", "wraps", (mask(256),), lambda a: ir.prefix_count(a, 8),
                lambda a: [sum(a[:i]) % 256 for i in range(256)])  # fmt: skip
+    for n in (70, 300):
+        yield Case("prefix_count", f"{n} lanes", (mask(n),),
+                   lambda a: ir.shuffle(ir.prefix_count(a, 32), range(a.type.lanes - 60,
+                                                                     a.type.lanes)),
+                   lambda a: [sum(a[:i]) for i in range(len(a) - 60, len(a))])  # fmt: skip
     yield Case("iota", "wraps", (), lambda: ir.shuffle(ir.iota(300, 8), range(250, 300)),
                lambda: [i % 256 for i in range(250, 300)])  # fmt: skip
     yield Case("take", "256 lanes by bytes", (lanes(256, 8), lanes(256, 8)), ir.take,

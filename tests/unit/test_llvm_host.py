@@ -1,4 +1,4 @@
-"""`take` on hosts with other permute instructions than this one, as far as it has theirs too."""
+"""Moves of lanes as hosts with fewer instructions than this one make them, and as it does."""
 
 from __future__ import annotations
 
@@ -15,9 +15,9 @@ from .ir_harness import FIELDS, Bench, pack, traced, unpack
 
 WIDTHS = (8, 16, 32, 64)
 BYTES = (4, 16, 32, 64, 128, 256)
-AVX512 = ("avx512f", "avx512vl", "avx512bw", "avx512vbmi", "avx2", "ssse3")
-HOSTS = {"avx512": AVX512, "avx512 without bytes": AVX512[:3] + AVX512[4:], "avx2": AVX512[4:],
-         "ssse3": AVX512[5:], "other": ()}  # fmt: skip
+AVX512 = ("avx512f", "avx512vl", "avx512bw", "avx512vbmi2", "avx512vbmi", "avx2", "ssse3")
+HOSTS = {"avx512": AVX512, "avx512 without bytes": AVX512[:3] + AVX512[5:], "avx2": AVX512[5:],
+         "ssse3": AVX512[6:], "other": ()}  # fmt: skip
 CPUS = {"avx512": "icelake-server", "avx512 without bytes": "skylake-avx512",
         "avx2": "haswell", "ssse3": "core2", "neon": "neoverse-n1"}  # fmt: skip
 
@@ -122,6 +122,24 @@ def test_an_index_that_wraps_around_is_no_slide(host: str) -> None:
     bench = Bench({"around": traced(lambda: around(256))})
     values = [i * 7 % 256 for i in range(256)]
     assert run(bench, "around", values, 8, rs1=3) == values[3:] + values[:3]
+
+
+def pack_front(n: int, width: int) -> None:
+    a, selected = ir.read_v("vs1", n, width), ir.read_mask("vs2", n)
+    ir.write_v("vd", ir.compress(a, selected))
+
+
+def test_selected_lanes_are_packed_and_zeros_follow(host: str) -> None:
+    bench = Bench({str(case): traced(lambda c=case: pack_front(*c)) for case in shapes()})
+    rng = random.Random(3)
+    for n, width in shapes():
+        for share in (0.0, 0.1, 0.5, 0.9, 1.0):
+            values = [rng.getrandbits(width) for _ in range(n)]
+            selected = [int(rng.random() < share) for _ in range(n)]
+            octets = pack(selected, 1).to_bytes(-(-n // 8), "little")
+            kept = [value for value, one in zip(values, selected, strict=True) if one]
+            got = run(bench, str((n, width)), values, width, vs2=octets)
+            assert got == kept + [0] * (n - len(kept))
 
 
 @pytest.mark.parametrize("name", CPUS)
