@@ -122,7 +122,7 @@ def optimised(variant: Variant) -> Native:
     unit = llvm_backend.Unit(variant.case.vlen)
     add(unit, variant, "f")
     library = link(object_code(unit.module), "f")
-    return Native(Compiled(library.tracker, library.engine).function("f"), unit.whys)
+    return Native(Compiled(library.tracker, library).function("f"), unit.whys)
 
 
 # -- comparison
