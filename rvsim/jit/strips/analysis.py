@@ -118,6 +118,37 @@ def identity(operation: str, width: int) -> int:
     return _IDENTITY[operation] & (1 << width) - 1
 
 
+def harmless_from(call: Value) -> Value | None:
+    """A limit from which on an operation has operands that were chosen to raise no flag.
+
+    Shapes put a number that the operation is exact on into elements that are not active.
+    """
+    limits = _constant_from(call.args)
+    return next(iter(limits.values())) if limits is not None and len(limits) == 1 else None
+
+
+def _constant_from(values: Iterable[Value]) -> dict[int, Value] | None:
+    """Limits, by id, from the last of which on all lanes are constants; None if there is none."""
+    limits: dict[int, Value] = {}
+    for value in values:
+        match value.prim:
+            case "splat":
+                continue
+            case "where" if is_lanes(value.args[0]) and value.args[2].const is not None:
+                scalar, factor = bound(value.args[0]) or (None, 1)
+                found = {id(scalar): scalar} if scalar is not None and factor == 1 else None
+            case "proj" if value.args[0].prim == "call":
+                found = _constant_from(value.args[0].args)
+            case prim if is_lanes(value):
+                found = _constant_from(value.args) if is_elementwise(prim) else None
+            case _:
+                continue
+        if found is None:
+            return None
+        limits |= found
+    return limits
+
+
 # -- lanes that move
 
 
@@ -131,6 +162,28 @@ def progression(indices: Sequence[int]) -> tuple[int, int] | None:
     if step < 1 or any(b - a != step for a, b in pairwise(indices)):
         return None
     return indices[0], step
+
+
+def slide(take: Value) -> tuple[int, Value] | None:
+    """(direction, offset) where lane i is looked up at i plus or minus one offset.
+
+    The offset is known to be at most the number of lanes, so that no lane number wraps twice.
+    """
+    index, n = take.args[1], lane_number(take)
+    if index.prim not in ("add", "sub") or index.args[0].prim != "iota":
+        return None
+    offset = index.args[1].args[0] if index.args[1].prim == "splat" else None
+    fits = lane_number(take.args[0]) == n and 2 * n <= 1 << index.type.width
+    if offset is None or not fits or not _at_most(offset, n):
+        return None
+    return 1 if index.prim == "add" else -1, offset
+
+
+def _at_most(value: Value, n: int) -> bool:
+    if value.prim == "trunc":
+        return n <= value.type.ones and _at_most(value.args[0], n)
+    known = [a.const for a in value.args] if value.prim == "min_u" else [value.const]
+    return any(k is not None and k <= n for k in known)
 
 
 def repetition(indices: Sequence[int]) -> int | None:

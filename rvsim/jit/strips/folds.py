@@ -16,13 +16,15 @@ from rvsim.jit.strips.arrays import Array, fill_zero, one_lane, stored_width
 if TYPE_CHECKING:
     from rvsim.jit.strips.values import StripValues
 
-ArrayRule = Callable[["StripValues", Value, Array], None]
+ArrayRule = Callable[["StripValues", Value, Array, Any], None]
+"""``rule(g, node, out, limit)``: lanes from `limit` (an i64, or None) on may be left undefined."""
+
 ScalarRule = Callable[["StripValues", Value], Any]
 
 # -- arrays
 
 
-def _concat(g: StripValues, node: Value, out: Array) -> None:
+def _concat(g: StripValues, node: Value, out: Array, limit: Any) -> None:
     done = 0
     for part in node.args:
         n = lane_number(part)
@@ -46,7 +48,7 @@ def _join_bits(g: StripValues, out: Array, done: int, part: Value) -> None:
     g.each(lane_number(part), 1, one)
 
 
-def _compress(g: StripValues, node: Value, out: Array) -> None:
+def _compress(g: StripValues, node: Value, out: Array, limit: Any) -> None:
     source, selected = node.args
     g.prepare(source, 1)
     g.prepare(selected, 1)
@@ -59,10 +61,10 @@ def _compress(g: StripValues, node: Value, out: Array) -> None:
         out.store(g.b, done, found)
         return [g.b.add(done, g.b.zext(flag, I64))]
 
-    g.each(g.strips(None, lane_number(node), 1), 1, one, [I64(0)])
+    g.each(g.strips(g.limit(selected), lane_number(node), 1), 1, one, [I64(0)])
 
 
-def _prefix_count(g: StripValues, node: Value, out: Array) -> None:
+def _prefix_count(g: StripValues, node: Value, out: Array, limit: Any) -> None:
     (mask,) = node.args
     g.prepare(mask, 1)
     element = ir.IntType(node.type.width)
@@ -72,7 +74,7 @@ def _prefix_count(g: StripValues, node: Value, out: Array) -> None:
         flag = g.b.extract_element(g.lanes(mask, i, 1), I32(0))
         return [g.b.add(count, g.b.zext(flag, element))]
 
-    g.each(lane_number(node), 1, one, [element(0)])
+    g.each(g.strips(limit, lane_number(node), 1), 1, one, [element(0)])
 
 
 ARRAY_RULES: Final[dict[str, ArrayRule]] = {

@@ -125,9 +125,10 @@ class StripLowerer(StripValues):
         target = Array(pointer, value.type.width)
         size = strip_lanes(value)
         self.prepare(value, size)
-        limit = self._changed_below(stmt)
+        below = self._changed_below(stmt)
+        limit = self.below(below, lane_number(value))
         if self._overwrites(value, span, size):
-            source = self.materialise(value)
+            source = self.materialise(value, below)
             nbytes = I64(len(span) // 8)
             if limit is not None:
                 count = self.strips(limit, lane_number(value), size)
@@ -136,8 +137,8 @@ class StripLowerer(StripValues):
         else:
             self.fill(target, value, size, limit)
 
-    def _changed_below(self, stmt: WriteV | WriteMask) -> Any:
-        """An i64 from which on lanes keep what they hold; None if that is not known."""
+    def _changed_below(self, stmt: WriteV | WriteMask) -> Value | None:
+        """A limit from which on lanes keep what they hold; None if that is not known."""
         value = stmt.value
         if value.prim != "where" or not is_lanes(value.args[0]):
             return None
@@ -147,7 +148,8 @@ class StripLowerer(StripValues):
         else:
             same = old.prim == "read_v" and old.attrs[:2] == (stmt.field, stmt.reg_offset)
             same = same and stmt.byte_offset == 0
-        return self.limit(value.args[0]) if same and id(old) not in self.arrays else None
+        scalar, factor = analysis.bound(value.args[0]) or (None, 1)
+        return scalar if same and factor == 1 and id(old) not in self.arrays else None
 
     def _overwrites(self, value: Value, span: range, size: int) -> bool:
         """Whether strips in their order write what later ones still read."""

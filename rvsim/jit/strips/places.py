@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from rvsim.ir.value import Value
-from rvsim.jit.strips.analysis import is_lanes, lane_number, progression, repetition
+from rvsim.jit.strips.analysis import is_lanes, lane_number, progression, repetition, slide
 from rvsim.jit.strips.arrays import Array, constant_array, stored_width
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ def by_strips(node: Value, size: int) -> bool:
     """Whether strips of so many lanes of a move can be computed from memory or other strips."""
     match node.prim:
         case "take":
-            return size == 1
+            return size == 1 or slide(node) is not None or node.args[1].prim == "splat"
         case "shuffle":
             return size == 1 or stride_of(node) is not None or repeats(node, size) is not None
     return True
@@ -122,8 +122,13 @@ def _proj_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int
 
 
 def _take_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int]]:
-    g.array(node.args[0])
-    return [(node.args[1], size)]
+    source, index = node.args
+    found = slide(node)
+    if found is not None and not source.type.is_mask:
+        g.pad(source, size)
+        return [(found[1], 1)]
+    g.array(source)
+    return [(index, size)]
 
 
 def _shuffle_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int]]:

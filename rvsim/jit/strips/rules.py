@@ -10,7 +10,7 @@ from llvmlite import ir
 from rvsim.ir import llvm_build as build
 from rvsim.ir.llvm_build import I8, I32, I64, at, vector
 from rvsim.ir.value import Value
-from rvsim.jit.strips.analysis import is_prefix, lane_number, repetition
+from rvsim.jit.strips.analysis import is_prefix, lane_number, repetition, slide
 from rvsim.jit.strips.arrays import constant_array, one_lane
 from rvsim.jit.strips.places import repeats, stride_of
 
@@ -85,19 +85,32 @@ def _table(g: StripValues, indices: Sequence[int], position: Any) -> Any:
 
 
 def _take(g: StripValues, node: Value, start: Any, size: int) -> Any:
-    """Looks lanes up one by one; 0 where the index is outside."""
-    b, source = g.b, node.args[0]
-    table, n = g.array(source), lane_number(source)
-    indices = g.lanes(node.args[1], start, size)
-    result = build.filled(vector(size, node.type.width), 0)
-    for i in range(size):
-        index = build.resized(b, b.extract_element(indices, I32(i)), 64)
-        inside = b.icmp_unsigned("<", index, I64(n))
-        found = table.load(b, b.select(inside, index, I64(0)), 1)
-        found = b.extract_element(found, I32(0))
-        found = b.select(inside, found, found.type(0))
-        result = b.insert_element(result, found, I32(i))
-    return result
+    """One lane looked up, or one in all lanes, or a strip of a slide; 0 where that is outside."""
+    b, (source, index) = g.b, node.args
+    found = slide(node)
+    if found is not None and id(source) in g.padded:
+        return _slid(g, source, *found, start, size)
+    which = index.args[0] if index.prim == "splat" else None
+    lane = g.value(which) if which is not None else _only(b, g.lanes(index, start, 1))
+    lane = build.resized(b, lane, 64)
+    inside = b.icmp_unsigned("<", lane, I64(lane_number(source)))
+    element = _only(b, g.array(source).load(b, b.select(inside, lane, I64(0)), 1))
+    return build.splat(b, b.select(inside, element, element.type(0)), size)
+
+
+def _slid(g: StripValues, source: Value, way: int, offset: Value, start: Any, size: int) -> Any:
+    """Lanes from `start` plus or minus an offset on, out of the copy that has zeros around it."""
+    b, by = g.b, build.resized(g.b, g.value(offset), 64)
+    padded, _ = g.padded[id(source)]
+    if way > 0:
+        origin = build.intrinsic(b, "umin", [b.add(start, by), I64(lane_number(source))])
+    else:
+        origin = build.intrinsic(b, "smax", [b.sub(start, by), I64(-size & (1 << 64) - 1)])
+    return padded.load(b, origin, size)
+
+
+def _only(b: Any, lanes: Any) -> Any:
+    return b.extract_element(lanes, I32(0))
 
 
 def _bitcast(g: StripValues, node: Value, start: Any, size: int) -> Any:
