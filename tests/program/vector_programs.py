@@ -70,6 +70,10 @@ Block = tuple[Step, ...]
 Allowed = Callable[[Insn, VType], bool]
 
 
+def anything(insn: Insn, vtype: VType) -> bool:
+    return True
+
+
 @dataclass(frozen=True)
 class Program:
     """What to execute between loading and writing out, and the data it starts from."""
@@ -148,7 +152,7 @@ def _epilogue(config: Config) -> Iterable[Step]:
     yield step("ecall")
 
 
-def _data(rng: random.Random, config: Config) -> bytes:
+def initial_data(rng: random.Random, config: Config) -> bytes:
     """Initial x registers, v registers, tables of offsets and work area; zeros to write to."""
     data = bytearray(WORK - DATA + output_size(config))
     for register in range(32):
@@ -214,9 +218,7 @@ _UNITS = tuple(vector_insns())
 _WEIGHTS = [len(vector_insns()[unit]) ** 0.5 for unit in _UNITS]
 
 
-def make_program(
-    config: Config, seed: int, blocks: int, allowed: Allowed = lambda insn, vtype: True
-) -> Program:
+def make_program(config: Config, seed: int, blocks: int, allowed: Allowed = anything) -> Program:
     """A program of about `blocks` vector instructions, the same for the same arguments.
 
     `allowed` may refuse instructions under a vtype, beyond those that are not legal.
@@ -224,15 +226,15 @@ def make_program(
     rng = random.Random(seed)
     made: list[Block] = []
     while len(made) < blocks:
-        vtype, configure = _configure(rng, config)
-        made.append(configure)
+        vtype, setting = configure(rng, config)
+        made.append(setting)
         for _ in range(rng.randint(1, 8)):
-            made.append(_vector_block(rng, config, vtype, allowed))
+            made.append(vector_block(rng, config, vtype, allowed))
             if rng.random() < 0.1:
-                made.append(_csr_block(rng))
+                made.append(csr_block(rng))
             if rng.random() < 0.3:
-                made.append(_scalar_block(rng))
-    return Program(config, seed, tuple(made), _data(rng, config))
+                made.append(scalar_block(rng))
+    return Program(config, seed, tuple(made), initial_data(rng, config))
 
 
 def make_fault_only_first_program(config: Config, seed: int, blocks: int) -> Program:
@@ -242,7 +244,7 @@ def make_fault_only_first_program(config: Config, seed: int, blocks: int) -> Pro
     loads = [i for i in isa().insns if i.name.endswith("ff.v")]
     made: list[Block] = []
     while len(made) < blocks:
-        vtype, configure = _configure(rng, config)
+        vtype, setting = configure(rng, config)
         insn = rng.choice(loads)
         fields = _operands(rng, insn, vtype) | {"rs1": BASE}
         if problems(insn, fields, vtype, config):
@@ -252,12 +254,12 @@ def make_fault_only_first_program(config: Config, seed: int, blocks: int) -> Pro
         base = (load_upper(BASE, end), step("addi", rd=BASE, rs1=BASE, imm=-back))
         all_elements = step("vsetvli", rd=1, rs1=0, vtypei=vtype.encode())
         unmasked = Step(insn.name, fields | {"vm": 1})
-        made += [configure, (all_elements, *base, unmasked), _read_csr(rng, "vl")]
-    return Program(config, seed, tuple(made), _data(rng, config))
+        made += [setting, (all_elements, *base, unmasked), _read_csr(rng, "vl")]
+    return Program(config, seed, tuple(made), initial_data(rng, config))
 
 
 def make_element_group_program(
-    config: Config, seed: int, blocks: int, allowed: Allowed = lambda insn, vtype: True
+    config: Config, seed: int, blocks: int, allowed: Allowed = anything
 ) -> Program:
     """Vector cryptography, where vl and vstart count whole element groups."""
     rng = random.Random(seed)
@@ -275,7 +277,7 @@ def make_element_group_program(
         vstart = size * rng.randrange(min(groups, 32 // size) or 1) if rng.random() < 0.1 else 0
         start = step("csrrwi", rd=0, csr=CSR_NUMBERS["vstart"], uimm=vstart)
         made.append((vl, vset, *((start,) if vstart else ()), Step(insn.name, fields)))
-    return Program(config, seed, tuple(made), _data(rng, config))
+    return Program(config, seed, tuple(made), initial_data(rng, config))
 
 
 def _read_csr(rng: random.Random, name: str) -> Block:
@@ -296,7 +298,7 @@ def _avl(rng: random.Random, vlmax: int) -> int:
     return min(avl, 2047)
 
 
-def _configure(rng: random.Random, config: Config) -> tuple[VType, Block]:
+def configure(rng: random.Random, config: Config) -> tuple[VType, Block]:
     """A legal vtype, and the instructions that set it with some vl."""
     vtype = random_vtype(rng, config)
     bits, rd = vtype.encode(), rng.choice(FREE_X)
@@ -331,7 +333,7 @@ def scalar_insns() -> tuple[Insn, ...]:
     )
 
 
-def _scalar_block(rng: random.Random) -> Block:
+def scalar_block(rng: random.Random) -> Block:
     """Scalar code between: QEMU knows the extensions that other machines lack."""
     insn = rng.choice(scalar_insns())
     while True:
@@ -347,7 +349,7 @@ def _boxed(rng: random.Random, insn: Insn, fields: Mapping[str, int]) -> Block:
     return (step("fmv.h.x", fd=fields[_BF16_SCALAR[insn.name]], rs1=rng.choice(FREE_X)),)
 
 
-def _csr_block(rng: random.Random) -> Block:
+def csr_block(rng: random.Random) -> Block:
     """A write to the CSRs of fixed or floating point, or a read of one of `CSR_NAMES`."""
     kind = rng.random()
     if kind < 0.3:
@@ -360,7 +362,9 @@ def _csr_block(rng: random.Random) -> Block:
     return (Step(name, random_fields(rng, insn, csr=number, rd=rng.choice(FREE_X))),)
 
 
-def _vector_block(rng: random.Random, config: Config, vtype: VType, allowed: Allowed) -> Block:
+def vector_block(
+    rng: random.Random, config: Config, vtype: VType, allowed: Allowed = anything
+) -> Block:
     """One legal vector instruction under this vtype, with what makes its addresses."""
     while True:
         (unit,) = rng.choices(_UNITS, _WEIGHTS)
