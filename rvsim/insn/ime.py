@@ -60,16 +60,18 @@ def _vmadot(signs: str, slide: int) -> Callable[[Context], None]:
             with ir.when(ir.read("vl") != M * K):
                 ir.trap(ILLEGAL_INSTRUCTION, f"vmadot needs vl = {M * K} ({SPEC})")
         rows = ir.read_v("vs1", 2 * M * K if slide else M * K, 8)
-        # Lane (p, i, j) is pair p along K of both factors: hosts multiply and add pairs at once.
-        lanes = [(p, i, j) for p in range(K // 2) for i in range(M) for j in range(N)]
         a = ir.shuffle(rows, range(slide * K, slide * K + M * K))
-        left = _pairs(a, signs[0], [i * K // 2 + p for p, i, _ in lanes])
-        right = _pairs(ir.read_v("vs2", N * K, 8), signs[1], [j * K // 2 + p for p, _, j in lanes])
-        sums = ir.group_sum(left * right, 2)
-        while sums.type.lanes != M * N:
-            half = (sums.type.lanes or 0) // 2
-            sums = ir.head(sums, half) + ir.shuffle(sums, range(half, 2 * half))
-        ir.write_v("vd", ir.read_v("vd", M * N, 32) + sums)
+        b = ir.read_v("vs2", N * K, 8)
+        # Lane (p, i, j) is pair p along K of both factors: hosts multiply and add pairs at once.
+        # Half of the pairs at a time are no more than a register group.
+        total = ir.read_v("vd", M * N, 32)
+        for pairs in (range(K // 4), range(K // 4, K // 2)):
+            lanes = [(p, i, j) for p in pairs for i in range(M) for j in range(N)]
+            left = _pairs(a, signs[0], [i * K // 2 + p for p, i, _ in lanes])
+            right = _pairs(b, signs[1], [j * K // 2 + p for p, _, j in lanes])
+            sums = ir.group_sum(left * right, 2)
+            total += ir.head(sums, M * N) + ir.shuffle(sums, range(M * N, 2 * M * N))
+        ir.write_v("vd", total)
 
     return run
 

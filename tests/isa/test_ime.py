@@ -14,7 +14,8 @@ from rvsim.config import Config
 from rvsim.decode import decode
 from rvsim.disasm import disassemble
 from rvsim.insn.isa import isa
-from rvsim.interp import ILLEGAL, Interpreter, Trap
+from rvsim.interp import ILLEGAL, Interpreter, Mode, Trap
+from rvsim.jit.strips.analysis import is_wide
 from rvsim.mem import PAGE, Memory, R, X
 from rvsim.profiles import make_config
 from rvsim.state import State
@@ -273,3 +274,15 @@ def test_one_register_may_be_both_sources() -> None:
     v = {A: octets, **ZERO}
     expected = reference(octets + bytes(32), octets, [0] * 16, 0, "")
     assert Run(word("smt.vmadot", vs2=A), v).result() == expected
+
+
+@pytest.mark.parametrize("name", [f"smt.vmadot{s}{suffix}" for s in ("", "1") for suffix in SIGNS])
+def test_the_jit_keeps_products_in_host_vectors(name: str) -> None:
+    """Lowered by strips, a product takes thirty times as long."""
+    interp = Interpreter(X60, State(256), Memory(PAGE))
+    insn = isa().by_name[name]
+    vtype = VType.parse("e8,m1").encode()
+    interp.state["vtype"], interp.state["vl"] = vtype, 32
+    fields = {"vd": ACC, "vs1": A, "vs2": B}
+    program = interp.program(insn, fields, Mode.of(interp.state))
+    assert not is_wide(program)
