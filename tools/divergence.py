@@ -18,7 +18,9 @@ from rvsim.decode import Decoded
 from rvsim.disasm import F_NAMES, X_NAMES
 from rvsim.interp import Interpreter, Mode, Trap
 from rvsim.jit.discover import RegionPlan, discover
-from rvsim.jit.engine import THRESHOLD, Jit, Native
+from rvsim.jit.engine import Jit
+from rvsim.jit.native import Native
+from rvsim.jit.worth import THRESHOLD
 from rvsim.mem import PAGE, Memory, R, W, X
 from rvsim.state import F_BASE, SCALARS, SLOT, X_BASE, State
 from rvsim.vec.vtype import VType

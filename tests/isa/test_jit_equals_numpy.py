@@ -18,7 +18,8 @@ from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
 from rvsim.interp import Interpreter, Mode, Trap, namespace
 from rvsim.jit.discover import RegionPlan, discover
-from rvsim.jit.engine import Jit, Native
+from rvsim.jit.engine import Jit
+from rvsim.jit.native import Native
 from rvsim.mem import PAGE, Memory, R, X
 from rvsim.state import State
 from rvsim.traffic import counting

@@ -10,7 +10,8 @@ import random
 import pytest
 
 from rvsim.jit.discover import RegionPlan
-from rvsim.jit.engine import Jit, Native
+from rvsim.jit.engine import Jit
+from rvsim.jit.native import Native
 from rvsim.mem import PAGE, R, W
 from rvsim.profiles import make_config
 from rvsim.vec.vtype import VType

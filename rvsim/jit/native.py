@@ -1,0 +1,161 @@
+"""Native code of regions in this process: compiled or from the cache, and linked."""
+
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cache, cached_property
+from hashlib import sha256
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+from rvsim.decode import Decoded
+from rvsim.interp import Interpreter
+from rvsim.jit.cache import RegionCache, open_cache
+from rvsim.jit.counters import SYMBOL, RegionCounters
+from rvsim.jit.discover import RegionPlan
+from rvsim.jit.region import CompiledRegion, Covered, numbered_mode
+from rvsim.state import SLOT
+
+if TYPE_CHECKING:
+    # LLVM takes long to be imported: functions do that which need it, when they run.
+    from rvsim.jit.compile import Library
+
+FUEL_PER_CALL: Final = 20_000_000
+"""Instructions before native code returns to Python, so that Ctrl-C and timeouts are noticed."""
+
+_ENTER: Final = "enter"
+_REGION: Final = "region"
+_FUEL: Final = SLOT["fuel"]
+_SIGNATURE: Final = ctypes.CFUNCTYPE(
+    ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_uint64, *[ctypes.c_void_p] * 2
+)
+
+
+class _Call:
+    """Calls a region on one machine's state, and keeps its code alive."""
+
+    __slots__ = ("_arguments", "_code", "_enter", "_words")
+
+    def __init__(
+        self, enter: Library, library: Library, words: memoryview, arguments: tuple[int, ...]
+    ) -> None:
+        self._code = enter, library
+        self._enter = _SIGNATURE(enter.address)
+        self._words = words
+        self._arguments = (*arguments, library.address)
+
+    def __call__(self, fuel: int) -> int:
+        words = self._words
+        given = min(fuel, FUEL_PER_CALL)
+        words[_FUEL] = given
+        self._enter(*self._arguments)
+        left = words[_FUEL]
+        words[_FUEL] = 0
+        return given - left
+
+
+@dataclass(slots=True, eq=False)
+class Native:
+    """A region in this process.  `run` takes the fuel that may be used, gives what was used."""
+
+    region: CompiledRegion
+    library: Library
+    run: Callable[[int], int]
+
+
+class NativeCode:
+    """Makes native code for the state of one interpreter; `counters` are those of all of it."""
+
+    def __init__(
+        self, interp: Interpreter, table: int, *, folder: Path | None, counts: bool
+    ) -> None:
+        self.interp = interp
+        self.counters: list[RegionCounters] = []
+        self._folder = folder
+        self._counts = counts
+        state, memory = interp.state, interp.memory
+        self._arguments: tuple[int, ...] = (
+            state.buffer.ctypes.data,
+            memory.data_address,
+            memory.perm_address,
+            memory.size,
+            table,
+        )
+
+    @cached_property
+    def cache(self) -> RegionCache | None:
+        """Opened when the first block asks for it: the configuration is settled by then."""
+        if self._folder is None:
+            return None
+        return open_cache(self.interp.config, self._folder, counts=self._counts)
+
+    def load(self, name: str) -> Native | None:
+        """A region of this name from the cache, for the code in memory."""
+        if self.cache is None or not self.cache.has(name):
+            return None
+        from rvsim.jit.compile import host_name
+
+        region = self.cache.load(name, host_name(), self.interp.memory)
+        return None if region is None else self._link(region)
+
+    def keep(self, name: str, region: CompiledRegion) -> None:
+        """For the next run."""
+        if self.cache is not None:
+            from rvsim.jit.compile import host_name
+
+            self.cache.store(name, host_name(), region)
+
+    def compile(self, plan: RegionPlan) -> Native:
+        from llvmlite import ir
+
+        from rvsim.jit.compile import object_code
+        from rvsim.jit.lower import lower_region
+
+        module = ir.Module(_REGION)
+        lower_region(module, _REGION, plan, self.interp.config, counts=self._counts)
+        return self._link(CompiledRegion.of(plan, object_code(module)))
+
+    def _link(self, region: CompiledRegion) -> Native:
+        from rvsim.jit.compile import link
+
+        library = link(region.code, _REGION, SYMBOL if self._counts else None)
+        if self._counts:
+            blocks = [(numbered_mode(b.mode), self._decoded(b)) for b in region.blocks]
+            self.counters.append(RegionCounters(blocks, library.data, library))
+        words = self.interp.state.words
+        return Native(region, library, _Call(self._enter, library, words, self._arguments))
+
+    def _decoded(self, block: Covered) -> list[Decoded]:
+        """The instructions of a block, whose code is what memory holds now."""
+        decoded: list[Decoded] = []
+        pc = block.pc
+        for _ in range(block.insns):
+            decoded.append(self.interp.decode_at(pc))
+            pc += decoded[-1].length
+        return decoded
+
+    @cached_property
+    def _enter(self) -> Library:
+        """The way into native code, which is kept like a region of no guest code."""
+        from rvsim.jit.compile import host_name, link
+
+        memory = self.interp.memory
+        kept = None if self.cache is None else self.cache.load(_ENTER, host_name(), memory)
+        if kept is None:
+            kept = CompiledRegion((), sha256().hexdigest(), _enter_code())
+            self.keep(_ENTER, kept)
+        return link(kept.code, _ENTER)
+
+
+@cache
+def _enter_code() -> bytes:
+    from llvmlite import ir
+
+    from rvsim.jit.compile import object_code
+    from rvsim.jit.lower import lower_enter
+
+    module = ir.Module(_ENTER)
+    lower_enter(module, _ENTER)
+    return object_code(module)
