@@ -8,7 +8,7 @@ All that may leave the region comes before the first change of state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import Any, Final
 
 from rvsim.ir import trace as tr
@@ -81,8 +81,8 @@ class StripLowerer(StripValues):
             return
         for value in analysis.used_by(later):
             if is_lanes(value) and id(value) not in self.arrays:
-                reads = list(self._reads(value, in_place=True))
-                if any(_meet(read, span) for read, _ in reads for span in spans):
+                reads = [read for read, _ in self._reads(value)]
+                if any(_meet(read, span) for read in reads for span in spans):
                     self.materialise(value)
 
     def _written_bits(self, stmt: WriteV | WriteMask) -> range:
@@ -92,29 +92,35 @@ class StripLowerer(StripValues):
             first += stmt.reg_offset * self.vlen + 8 * stmt.byte_offset
         return range(first, first + stmt.value.type.total_bits)
 
-    def _reads(self, value: Value, *, in_place: bool) -> Iterable[tuple[range, bool]]:
-        """Bits of the register file that are read to compute a value's strips, and whether each
-        strip reads only what lies where the strip does in the whole."""
-        stack = [(value, in_place)]
+    def _reads(self, value: Value) -> Iterator[tuple[range, bool]]:
+        """Bits of the register file that the strips of a value read, and whether in their order.
+
+        In order: a strip reads only what lies where the strip does in the whole.
+        """
+        stack = [(value, True)]
         seen: set[tuple[int, bool]] = set()
         while stack:
-            node, aligned = stack.pop()
-            if id(node) in self.arrays or (id(node), aligned) in seen:
+            node, in_order = stack.pop()
+            if id(node) in self.arrays or (id(node), in_order) in seen:
                 continue
-            seen.add((id(node), aligned))
+            seen.add((id(node), in_order))
             if node.prim in ("read_v", "read_mask"):
                 field, offset = node.attrs[0], node.attrs[1] if node.prim == "read_v" else 0
                 first = (self.register(field) + offset) * self.vlen
-                yield range(first, first + node.type.total_bits), aligned
-            elif node.prim == "proj":
-                source = node.args[0]
-                if source.prim == "load_lanes":
-                    stack.append((source.args[1], aligned))
-                elif id(source) not in self.results:
-                    stack += [(a, aligned) for a in source.args]
-            else:
-                moves = node.prim in _MOVES
-                stack += [(a, aligned and not moves) for a in node.args if is_lanes(a)]
+                yield range(first, first + node.type.total_bits), in_order
+                continue
+            in_order &= node.prim not in _MOVES
+            stack += [(a, in_order) for a in self._operands(node) if is_lanes(a)]
+
+    def _operands(self, node: Value) -> Sequence[Value]:
+        """Those whose lanes are still to be read."""
+        source = node.args[0] if node.args else node
+        if node.prim == "proj":
+            if source.prim == "load_lanes":
+                return source.args[1:]
+            return () if id(source) in self.results else source.args
+        slides = node.prim == "take" and analysis.slide(node) is not None
+        return node.args[1:] if slides and id(source) in self.padded else node.args
 
     # -- vector register writes
 
@@ -154,10 +160,10 @@ class StripLowerer(StripValues):
     def _overwrites(self, value: Value, span: range, size: int) -> bool:
         """Whether strips in their order write what later ones still read."""
         strips = lane_number(value) // size
-        for read, aligned in self._reads(value, in_place=True):
+        for read, in_order in self._reads(value):
             if not _meet(read, span):
                 continue
-            if not aligned:
+            if not in_order:
                 return True
             written, taken = len(span) // strips, len(read) // strips
             for done in range(1, strips):
