@@ -16,16 +16,16 @@ from rvsim.config import Config
 from rvsim.interp import Mode
 from rvsim.ir.llvm_backend import Lowerer
 from rvsim.ir.llvm_build import I64, PTR, Frame, at
-from rvsim.ir.trace import Function, Statement, Trap
+from rvsim.ir.trace import Function, Program, Statement, Trap
 from rvsim.jit.counting import CountersLowerer, counted_plan
 from rvsim.jit.discover import BasicBlock, Key, RegionPlan
 from rvsim.jit.host_float import HostFloat
 from rvsim.jit.memory import RegionMemory
-from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float
+from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float, wants_mode
 from rvsim.jit.region import mode_number
 from rvsim.jit.registers import RegionState, usage
 from rvsim.jit.spans import COVERED, Check, checks
-from rvsim.jit.strips.analysis import is_wide
+from rvsim.jit.strips.analysis import is_wide, own_values
 from rvsim.jit.strips.arrays import Scratch
 from rvsim.jit.strips.lowerer import StripLowerer
 from rvsim.jit.table import ENTRY_BYTES, TABLE_BITS
@@ -61,6 +61,12 @@ class RegionLowerer(Lowerer):
             super().block(statements)
         elif not self.b.block.is_terminated:
             self.b.branch(self.state.leave)  # type: ignore[attr-defined]
+
+    def require_modes(self, program: Program) -> None:
+        """Leave where the host has not the rounding mode, before an operation raised a flag."""
+        for value in own_values(program):
+            if value.prim == "call" and self.host and wants_mode(self.host, value.attrs[0]):
+                self.host.require_mode(self, self.value(value.args[-1]))
 
     def require_load(self, addr: Any, nbytes: int) -> None:
         if self.span != COVERED:
@@ -171,6 +177,7 @@ class _Function:
         self.memory.require = lowerer.require
         if step.settles_flags:
             self.state.settle_flags(self.b)
+        lowerer.require_modes(step.program)
         lowerer.block(step.program.body)
         out = ir.IRBuilder(leave)
         fuel = out.load(self.fuel, typ=I64)

@@ -48,6 +48,14 @@ def host_env() -> FloatEnv | None:
     return None if host is None else host.env
 
 
+def wants_mode(host: HostFloat, function: Function) -> bool:
+    """Whether the host computes the operation, in the rounding mode that it is in."""
+    return (
+        host.needs_mode(function.name)
+        and host.rule(function.name, function.params[0].type.width) is not None
+    )
+
+
 def by_host(g: Any, host: HostFloat, function: Function, args: Sequence[Any]) -> Results | None:
     """The results of an operation that the host has; None for another."""
     rule = host.rule(function.name, build.element_type(args[0]).width)

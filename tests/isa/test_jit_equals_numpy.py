@@ -14,6 +14,7 @@ from functools import cache
 import pytest
 
 from rvsim.config import Config
+from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
 from rvsim.interp import Interpreter, Mode, Trap, namespace
@@ -161,3 +162,8 @@ def test_a_compiled_access_counts_its_bytes(insn: Insn) -> None:
 @pytest.mark.parametrize("insn", INSNS, ids=lambda insn: insn.name)
 def test_a_compiled_instruction_does_so_at_length(insn: Insn, vlen: int) -> None:
     agree(insn, MANY_VARIANTS, MANY_STATES, vlen, seed=vlen)
+
+
+def test_widening_raises_no_flag_before_a_region_is_left() -> None:
+    """The host has no RMM: the region must be left before a signalling NaN is converted."""
+    agree(isa().by_name["vfwmacc.vv"], 2, 12, vlen=256, seed=4)
