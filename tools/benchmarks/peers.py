@@ -195,9 +195,14 @@ def choose_rounds(
         few *= 8
     start = simulator.user(elf, few)
     many = 4 * few
-    while (longer := simulator.user(elf, many) - start) < seconds / 4:
+    while (longer := settled(simulator, elf, many) - start) < seconds / 4:
         many *= 4
     return few, few + max(1, round((many - few) * seconds / longer))
+
+
+def settled(simulator: Simulator, elf: Path, rounds: int) -> float:
+    """User time of a run whose code another run has compiled and kept."""
+    return min(simulator.user(elf, rounds) for _ in range(2))
 
 
 def _rate(
