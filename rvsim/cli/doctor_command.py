@@ -26,7 +26,14 @@ class Finding(NamedTuple):
 @click.command(short_help="Check the cross compiler, QEMU and the host.")
 def command() -> int:
     """Check the cross compiler, QEMU and the host; the exit code is 1 if something is missing."""
-    checks: tuple[Callable[[], Finding], ...] = (_host, _numpy, _llvmlite, _compiler, _qemu)
+    checks: tuple[Callable[[], Finding], ...] = (
+        _host,
+        _numpy,
+        _llvmlite,
+        _compiled_code,
+        _compiler,
+        _qemu,
+    )
     fine = True
     for check in checks:
         finding = check()
@@ -58,6 +65,15 @@ def _llvmlite() -> Finding:
         return Finding("llvmlite", False, str(error))
     llvm = ".".join(map(str, binding.llvm_version_info))
     return Finding("llvmlite", True, f"{llvmlite.__version__}, LLVM {llvm}")
+
+
+def _compiled_code() -> Finding:
+    """Where it can't be kept, each run compiles anew."""
+    from rvsim.jit.cache import cache_folder, why_unusable
+
+    folder = cache_folder()
+    why = why_unusable(folder)
+    return Finding("compiled code", why is None, why or f"kept in {folder}", needed=False)
 
 
 def _compiler() -> Finding:

@@ -160,7 +160,7 @@ class Jit:
         if block.runs < hot_at:
             block.look_at = hot_at
             return None
-        if not (at_once or starting_pays(self.interp, self.threshold)):
+        if not (at_once or starting_pays(self.interp, block, self.threshold)):
             block.look_at = 2 * block.runs
             return None
         pc, mode = block.decoded[0].pc, block.mode

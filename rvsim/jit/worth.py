@@ -6,10 +6,11 @@ They are estimated, not measured, so that the same run compiles the same regions
 from __future__ import annotations
 
 from collections.abc import Collection
-from typing import Final
+from typing import Final, NamedTuple
 
 from rvsim.insn.registry import Insn
-from rvsim.interp import Interpreter
+from rvsim.insn.units import Unit
+from rvsim.interp import Block, Interpreter
 from rvsim.jit.discover import RegionPlan
 
 THRESHOLD: Final = 2000
@@ -25,12 +26,25 @@ _START: Final = 100
 """LLVM takes as long to be loaded and begin as to compile so many scalar instructions."""
 
 
+class _Costs(NamedTuple):
+    """Of one instruction: an execution by the interpreter, and the compilation."""
+
+    interpreting: int
+    compiling: int
+
+
+_SCALAR: Final = _Costs(1, 1)
+_VECTOR: Final = _Costs(8, 2)
+_FLOAT: Final = _Costs(40, 4)
+_MATRIX: Final = _Costs(30, 8)
+
+
 def break_even(insns: Collection[Insn], threshold: int = THRESHOLD) -> int:
     """Runs after which interpreting has taken as long as compiling would.
 
     >>> from rvsim.insn.isa import isa
     >>> [break_even([isa().by_name[name]]) for name in ("addi", "vadd.vv", "vfadd.vv")]
-    [2000, 750, 150]
+    [2000, 500, 200]
     """
     return max(1, threshold * _compiling(insns) // max(1, _interpreting(insns)))
 
@@ -45,21 +59,24 @@ def pays(plan: RegionPlan, interp: Interpreter, threshold: int = THRESHOLD) -> b
     return interpreting >= threshold * compiling
 
 
-def starting_pays(interp: Interpreter, threshold: int = THRESHOLD) -> bool:
-    """Whether the program has run for as long as LLVM takes to begin."""
-    return interp.state["instret"] >= threshold * _START
+def starting_pays(interp: Interpreter, block: Block, threshold: int = THRESHOLD) -> bool:
+    """Whether the program, or this hot block alone, took as long as LLVM takes to begin."""
+    insns = [d.insn for d in block.decoded if d.insn is not None]
+    took = max(interp.state["instret"], block.runs * _interpreting(insns))
+    return took >= threshold * _START
 
 
 def _interpreting(insns: Collection[Insn]) -> int:
-    """Of vector code, docs/performance.md has the rates."""
-    return sum(_interpreting_one(insn) for insn in insns)
-
-
-def _interpreting_one(insn: Insn) -> int:
-    if not insn.unit.is_vector:
-        return 1
-    return 40 if insn.unit.startswith("vf") else 8
+    return sum(_costs(insn).interpreting for insn in insns)
 
 
 def _compiling(insns: Collection[Insn]) -> int:
-    return sum(3 if insn.unit.is_vector else 1 for insn in insns)
+    return sum(_costs(insn).compiling for insn in insns)
+
+
+def _costs(insn: Insn) -> _Costs:
+    if not insn.unit.is_vector:
+        return _SCALAR
+    if insn.unit is Unit.VMADOT:
+        return _MATRIX
+    return _FLOAT if insn.unit.startswith("vf") else _VECTOR

@@ -184,7 +184,8 @@ def test_doctor(rvsim: Cli) -> None:
         "host",
         "numpy",
         "llvmlite",
+        "compiled code",
         "cross compiler",
         "QEMU",
     ]
-    assert all(line[16:18] == "ok" for line in lines[:4])
+    assert all(line[16:18] == "ok" for line in lines[:5])
