@@ -60,11 +60,18 @@ def engine(config: Config, counts: bool = False) -> Interpreter:
 
 @dataclass(frozen=True, slots=True)
 class Region:
-    """A variant at `TEXT`, and native code for it and nothing else."""
+    """A variant at `TEXT`, and native code for it and nothing else.
+
+    The code looks up where to go on in a table of the JIT, which therefore has to live as long.
+    """
 
     variant: Variant
     native: Native
-    interp: Interpreter
+    jit: Jit
+
+    @property
+    def interp(self) -> Interpreter:
+        return self.jit.interp
 
     def reference(self, situation: Situation) -> Result:
         interp = self.interp
@@ -116,7 +123,8 @@ def region(variant: Variant, counts: bool) -> Region | None:
     plan: RegionPlan = discover(interp, TEXT, mode, limit=1)
     if not plan.blocks:
         return None
-    return Region(variant, Jit(interp, counts=counts).compile(plan), interp)
+    jit = Jit(interp, counts=counts)
+    return Region(variant, jit.compile(plan), jit)
 
 
 def regions(
