@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
+from rvsim.config import Config
 from rvsim.decode import Decoded, problems
 from rvsim.insn.priv import unit_off
 from rvsim.insn.units import Unit
@@ -231,7 +232,7 @@ def _mode_after(interp: Interpreter, step: Step, mode: Mode) -> Mode | None:
     vtype = VType.decode(fields["vtypei"], interp.config.elen)
     if vtype is None:
         return None
-    full = not _decides_vl(step) and _constant_avl(step) >= vtype.vlmax(interp.config.vlen)
+    full = not _decides_vl(step) and _fills(_constant_avl(step), vtype, interp.config)
     return replace(mode, vtype=vtype, elements="full" if full else "vl")
 
 
@@ -239,6 +240,15 @@ def _decides_vl(step: Step) -> bool:
     """Whether vl depends on the run: by a register, by what it was, or by a fault."""
     fields = step.decoded.fields
     return "uimm" not in fields and not (fields.get("rs1") == 0 and fields.get("rd") != 0)
+
+
+def _fills(avl: int, vtype: VType, config: Config) -> bool:
+    """Whether vset* gives VLMAX for this AVL; between VLMAX and twice that, it may choose (V 6.3).
+
+    What is not sure to be full is treated as less, which is right for any vl.
+    """
+    vlmax = vtype.vlmax(config.vlen)
+    return avl == vlmax or avl >= (2 * vlmax if config.vl_policy == "half" else vlmax)
 
 
 def _constant_avl(step: Step) -> int:

@@ -207,3 +207,16 @@ def test_a_region_may_hold_several_instructions_that_always_trap() -> None:
         ]
     )
     assert assert_same(code, 100) > 0
+
+
+def test_vsetivli_need_not_fill_the_registers_where_vl_may_be_half_of_avl() -> None:
+    """V 6.3: AVL = 12 is between VLMAX = 8 and twice that, so that this policy gives 6."""
+    e8mf8 = VType.parse("e8,mf8,tu").encode()
+    body = [
+        step("vsetivli", rd=5, uimm=12, vtypei=e8mf8),
+        step("vadd.vv", vm=1, vs2=8, vs1=16, vd=8),
+        step("vsetivli", rd=6, uimm=16, vtypei=e8mf8),
+        step("vadd.vv", vm=1, vs2=9, vs1=16, vd=9),
+    ]
+    config = make_config("generic-rv64gcv", vlen=512, vl_policy="half")
+    assert assert_same(loop(50, body), 100_000, config=config) > 0
