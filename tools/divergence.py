@@ -19,7 +19,7 @@ from rvsim.disasm import F_NAMES, X_NAMES
 from rvsim.interp import Interpreter, Mode, Trap
 from rvsim.jit.discover import RegionPlan, discover
 from rvsim.jit.engine import Jit
-from rvsim.jit.native import Native
+from rvsim.jit.native import FUEL_PER_CALL, Native
 from rvsim.jit.worth import THRESHOLD
 from rvsim.mem import PAGE, Memory, R, W, X
 from rvsim.state import F_BASE, SCALARS, SLOT, X_BASE, State
@@ -29,6 +29,8 @@ _INTERNAL: Final = frozenset({"fuel", "cycle"})
 """Words that engines may use as they like; a program that asks for `cycle` sees instret."""
 
 _BYTES_SHOWN: Final = 8
+
+NOT_AGAIN: Final = "it went right when it was repeated"
 
 Run = Callable[[int], int]
 
@@ -125,11 +127,11 @@ def memory_differences(expected: Interpreter, got: Interpreter) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Stretch:
-    """One call of native code that went wrong: from where, and so many instructions."""
+    """One call of native code that went wrong: from where, and with which fuel."""
 
     before: Snapshot
     run: Run
-    used: int
+    fuel: int
 
 
 class Diverged(Exception):
@@ -161,7 +163,7 @@ class Watched(Jit):
             before = Snapshot.of(self.interp)
             used = run(fuel)
             if self.checker.differences(before, used):
-                raise Diverged(Stretch(before, run, used))
+                raise Diverged(Stretch(before, run, fuel))
             return used
 
         return checked
@@ -240,7 +242,7 @@ class _Search:
         self.interp = jit.interp
         self.checker = jit.checker
         self.stretch = stretch
-        self.fuel = stretch.used
+        self.fuel = stretch.fuel
         self._compiled: dict[tuple[int, Mode, int], Native | None] = {}
 
     def narrowed(self) -> Divergence:
@@ -252,12 +254,12 @@ class _Search:
         return (
             self._alone(start, used - good)
             or self._together(start, used - good)
-            or self._report(start, 1, max(1, used - good), found, alone=False)
+            or self._report(start, 1, max(1, used - good), found or [NOT_AGAIN], alone=False)
         )
 
     def _least_fuel(self) -> int:
         """The least fuel that shows a difference: less of it stops native code earlier."""
-        good, bad = 0, self.stretch.used
+        good, bad = 0, min(self.stretch.fuel, FUEL_PER_CALL)
         while bad - good > 1:
             middle = (good + bad) // 2
             if self._try(self.stretch.run, self.stretch.before, middle)[1]:

@@ -89,8 +89,10 @@ class Region:
         if self.native.run(1):
             interp.state["instret"] += 1
             return result(interp, None)
-        # It may have stored elements, which are stored again, but changed no register.
+        # It may have stored elements and raised flags, as it will again, but changed no register.
+        raised, interp.state["fflags"] = interp.state["fflags"], situation.case.fflags
         assert interp.state.snapshot() == entered
+        interp.state["fflags"] = raised
         trap, _ = interp.run(1)
         return result(interp, trap)
 
