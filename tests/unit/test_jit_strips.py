@@ -56,6 +56,20 @@ def test_a_strip_fits_its_widest_value_and_leaves_no_lanes_over() -> None:
         assert analysis.strip_lanes(ir.splat(ir.read_x("rs1"), 3)) == 1
 
 
+def program_of(width: int, index_width: int) -> ir.Program:
+    """vd = vs2[vs1], with N lanes of so many bits."""
+    with ir.Trace() as trace:
+        source, index = ir.read_v("vs2", N, width), ir.zext(ir.read_v("vs1", N, 8), index_width)
+        ir.write_v("vd", ir.take(source, index))
+    return trace.finish()
+
+
+def test_data_is_wide_sooner_than_what_is_only_computed() -> None:
+    assert not analysis.is_wide(program_of(32, 64))
+    assert analysis.is_wide(program_of(64, 64))
+    assert analysis.is_wide(program_of(8, 256))
+
+
 def total(a: Value, b: Value) -> dict[str, Value]:
     return {"": a + b}
 

@@ -11,24 +11,49 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from rvsim.ir.trace import Function, If, Program, Statement, Trap, inputs, operands
+from rvsim.ir.trace import (
+    Function,
+    If,
+    Program,
+    Statement,
+    Trap,
+    WriteMask,
+    WriteV,
+    inputs,
+    operands,
+)
 from rvsim.ir.types import Type
 from rvsim.ir.value import Value, is_elementwise
 
 WIDE_BITS: Final = 1 << 11
-"""Lanes of more bits than this are not one LLVM vector: compile time grows with its size."""
+"""Registers and memory of more bits are not one LLVM vector: compile time grows with its size."""
+
+WIDER: Final = 4
+"""So many times as many bits are allowed for addresses and other lanes that are only computed."""
 
 STRIP_BITS: Final = 512
 """The widest value of a strip: 64 bytes."""
 
+_DATA: Final = frozenset({"read_v", "read_mask", "proj"})
 _IDENTITY: Final = {"add": 0, "or": 0, "xor": 0, "max_u": 0, "and": -1, "min_u": -1}
 
 
 @lru_cache(maxsize=4096)
 def is_wide(program: Program) -> bool:
     """Whether a program is lowered strip by strip: data counts, lane numbers don't."""
-    data = (v for v in own_values(program) if is_lanes(v) and v.prim not in ("iota", "splat"))
-    return any(v.type.total_bits > WIDE_BITS for v in data)
+    written = {id(s.value) for s in program.statements() if isinstance(s, WriteV | WriteMask)}
+    for value in own_values(program):
+        if not is_lanes(value) or value.prim in ("iota", "splat"):
+            continue
+        data = value.prim in _DATA or id(value) in written or _is_table(value)
+        if value.type.total_bits > WIDE_BITS * (1 if data else WIDER):
+            return True
+    return False
+
+
+def _is_table(value: Value) -> bool:
+    """A constant that is seen as lanes, for looking up."""
+    return value.prim == "bitcast" and not is_lanes(value.args[0])
 
 
 @lru_cache(maxsize=4096)
@@ -44,7 +69,7 @@ def has_strips(program: Program) -> bool:
             return False
         if v.prim == "call" and on_lanes and not _is_elementwise_operation(v.attrs[0]):
             return False
-        if v.prim == "bitcast" and not on_lanes and v.args[0].const is None:
+        if _is_table(v) and v.args[0].const is None:
             return False
     return True
 
