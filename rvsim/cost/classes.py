@@ -13,6 +13,8 @@ SCALAR_UNITS: Final = ("mul", "fp")
 RESULTS: Final = ("step", "end", "start")
 _ABOUT: Final = frozenset({"source", "confidence", "like", "cases"})
 
+ONE_CYCLE: Final = Formula(base=1)
+
 T = TypeVar("T")
 
 
@@ -29,6 +31,7 @@ class Situation:
     style: str = ""
 
 
+_HALVES: Final = {"full", "one", "idle"}
 _CONDITIONS: Final = frozenset(f.name for f in fields(Situation))
 
 
@@ -42,18 +45,33 @@ class ScalarTiming:
 
 
 @dataclass(frozen=True, slots=True)
-class VectorTiming:
-    """How one vector instruction takes its time, for what it is: see `isa/cores/x60.toml`."""
+class Halves:
+    """Cycles of a half register by its elements within vl: all of them, one, or none."""
 
-    occupancy: Formula
+    full: float
+    one: float
+    idle: float
+
+
+@dataclass(frozen=True, slots=True)
+class VectorTiming:
+    """How one vector instruction takes its time, for what it is: see `isa/cores/x60.toml`.
+
+    With `halves` the occupancy is what those add up to, and `occupancy` that of a full vl.
+    """
+
     latency: Formula
+    occupancy: Formula = ONE_CYCLE
     result: str = "step"
     old: float = 0
     chain: bool = True
     release: float | None = None
+    halves: Halves | None = None
 
     def occupied(self, size: Size) -> float:
-        """Cycles that it keeps its unit."""
+        """Cycles that it keeps its unit, with a full vl."""
+        if self.halves is not None:
+            return self.halves.full * max(1, 2 * size.lmul)
         return self.occupancy.cycles(size)
 
 
@@ -137,8 +155,12 @@ def _vector_value(where: str, key: str, value: Any) -> Any:
                 return Formula.parse(value)
             except ValueError as error:
                 raise RvsimError(f"{where}: {error}") from None
-        case "old" | "release":
+        case "old":
+            return _cycles(where, value, low=-100)
+        case "release":
             return _cycles(where, value)
+        case "halves" if isinstance(value, Mapping) and value.keys() == _HALVES:
+            return Halves(**{k: _cycles(f"{where}.{k}", v) for k, v in value.items()})
         case "result" if value in RESULTS:
             return value
         case "chain" if isinstance(value, bool):
@@ -146,7 +168,8 @@ def _vector_value(where: str, key: str, value: Any) -> Any:
     raise RvsimError(f"{where} = {value!r} is not understood")
 
 
-def _cycles(where: str, value: Any) -> float:
-    if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= 10_000:
-        raise RvsimError(f"{where} = {value!r} is not a number of cycles from 0 to 10000")
+def _cycles(where: str, value: Any, low: float = 0) -> float:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    if not number or not low <= value <= 10_000:
+        raise RvsimError(f"{where} = {value!r} is not a number of cycles from {low} to 10000")
     return float(value)

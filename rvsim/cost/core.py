@@ -40,9 +40,10 @@ class Issue:
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Cycles that a misprediction costs, and places of the two-bit predictor."""
+    """Cycles that a misprediction costs; counters, and how many outcomes choose among them."""
 
     mispredict: float = _cycles()
+    history: int = _number(0, 20)
     entries: int = _number(1, 1 << 20, power_of_two=True)
 
 
@@ -50,13 +51,15 @@ class Branch:
 class Vset:
     """Cycles from a vset* to its result, and to the next vector instruction.
 
-    `to_vector_avl` if the AVL is a register, `to_vector_avl_large` if the new LMUL is 4 or 8 too.
+    `to_vector_avl` if the AVL is a register, `to_vector_avl_large` if the new LMUL is 4 or 8 too;
+    `branch` more if a branch stands between.
     """
 
     result: float = _cycles()
     to_vector: float = _cycles()
     to_vector_avl: float = _cycles()
     to_vector_avl_large: float = _cycles()
+    branch: float = _cycles()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,27 +78,34 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class Lsu:
-    """Cycles from a load to a use of its data, from data to a store, and what misalignment adds."""
+    """Cycles from a load to a use of its data, from data to a store, and what misalignment adds.
+
+    `scalar_store`: from data to the issue of a scalar store, which may be before it.
+    `misaligned_release`: to the time until a load may overwrite what a store has read.
+    """
 
     scalar_load: float = _cycles()
+    scalar_store: float = _number(-10, 10)
     vector_load: float = _cycles()
     vector_store: float = _cycles()
     misaligned_beats: float = _cycles()
     misaligned_latency: float = _cycles()
+    misaligned_release: float = _cycles()
 
 
 @dataclass(frozen=True, slots=True)
 class StoreBuffer:
     """Stored beats of 16 bytes that hit L1: a load waits until no more than `capacity` are left.
 
-    A stream of stores takes `beat` cycles each, `short_store` more for less than four, and
-    may run `slack` cycles ahead of it; no more than `limit` beats are counted.
+    A stream of stores takes `beat` cycles each, `short_store` more for less than four and
+    `misaligned` more where so, and may run `slack` cycles ahead; no more than `limit` are counted.
     """
 
     capacity: float = _cycles()
     limit: float = _cycles()
     beat: float = _cycles()
     short_store: float = _cycles()
+    misaligned: float = _cycles()
     slack: float = _cycles()
 
 
@@ -237,6 +247,8 @@ def _parse(raw: Mapping[str, Any]) -> Core:
         vector={unit: read_vector(unit, raw["vector"]) for unit in raw["vector"]},
         **sections,
     )
+    if 1 << core.branch.history > core.branch.entries:
+        raise RvsimError("branch.history is longer than branch.entries can tell apart")
     if core.l1d.line != core.l1i.line:
         raise RvsimError("l1d.line and l1i.line differ", hint="set both")
     return core

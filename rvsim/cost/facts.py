@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
@@ -24,6 +24,8 @@ _MEMORY_UNITS: Final = frozenset(
     u for u in Unit if u.value.startswith(("vload", "vstore")) or u in
     (Unit.LOAD, Unit.STORE, Unit.FLOAD, Unit.FSTORE, Unit.AMO)
 )  # fmt: skip
+
+_MASK_UNITS: Final = frozenset({Unit.VLOAD_MASK, Unit.VSTORE_MASK})
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,12 +87,7 @@ class Facts:
     @cached_property
     def scalar_sources(self) -> tuple[Value, ...]:
         """Registers that it reads; values of the trace that asks."""
-        found: dict[tuple[str, Field], Value] = {}
-        for value in self.program.values():
-            if value.prim in ("read_x", "read_f"):
-                field = value.attrs[0]
-                found[value.prim, field] = index(field, 32 if value.prim == "read_f" else 0)
-        return tuple(found.values())
+        return _places(self.program.values())
 
     @property
     def scalar_dest(self) -> Value | None:
@@ -172,6 +169,8 @@ class Facts:
         sew_log2, lmul_log2 = self._widths
         lmul = 2.0**lmul_log2
         vlmax = max(1, int(self.context.config.vlen * lmul) >> sew_log2)
+        if self.unit in _MASK_UNITS:  # their data is a register of bits, whatever EMUL says
+            vlmax = self.context.vlmax
         # Rates are those of a VLEN of 256: longer registers take as many more steps.
         return Size(lmul * self.context.config.vlen / 256, vlmax, self.situation.nf)
 
@@ -180,6 +179,16 @@ class Facts:
     @property
     def _data(self) -> Operand:
         return self.operands[0]
+
+    @property
+    def scalar_access(self) -> tuple[Value, int]:
+        """The address of a scalar load or store, in its own trace, and its width in bits."""
+        for stmt in self.program.statements():
+            if isinstance(stmt, tr.Store):
+                return stmt.addr, stmt.value.type.width
+            if isinstance(stmt, tr.Let) and stmt.value.prim == "load":
+                return stmt.value.args[0], stmt.value.attrs[0]
+        raise LookupError(f"{self.insn.name} accesses no memory")
 
     @cached_property
     def access(self) -> Value:
@@ -202,6 +211,20 @@ class Facts:
     @property
     def _is_whole(self) -> bool:
         return self.unit in (Unit.VLOAD_WHOLE, Unit.VSTORE_WHOLE)
+
+
+def registers_of(value: Value) -> tuple[Value, ...]:
+    """The scalar registers that a node of another trace depends on, as places in arrays."""
+    return _places(_postorder(value))
+
+
+def _places(values: Iterable[Value]) -> tuple[Value, ...]:
+    found: dict[tuple[str, Field], Value] = {}
+    for value in values:
+        if value.prim in ("read_x", "read_f"):
+            field = value.attrs[0]
+            found[value.prim, field] = index(field, 32 if value.prim == "read_f" else 0)
+    return tuple(found.values())
 
 
 def transplant(value: Value) -> Value:

@@ -8,15 +8,17 @@ from rvsim import ir
 from rvsim.cost.caches import Hierarchy, hit
 from rvsim.cost.classes import ScalarTiming, VectorTiming
 from rvsim.cost.core import Core
-from rvsim.cost.facts import Facts, transplant
+from rvsim.cost.facts import Facts, registers_of, transplant
 from rvsim.cost.formula import CYCLE, fixed
 from rvsim.cost.issue import Issuer, ceil, latest, reason_in
 from rvsim.cost.reasons import STORE, UNIT_LSU, VSETVL, WAR, raw
-from rvsim.cost.scalar import deliver, wait_for_sources
+from rvsim.cost.scalar import deliver, wait_for, wait_for_sources
 from rvsim.cost.state import get, put
 from rvsim.ir import Value
 
 _BEAT_BYTES = 16
+_FIELDS_AS_WHOLES = 4
+_LOAD, _STORE = 1, 2
 _LINE_BITS = 6
 
 
@@ -35,15 +37,24 @@ class Span:
 def _misaligned(facts: Facts, span: Span) -> Value:
     """Whether its registers touch one more granule of 16 bytes than they have to, whatever vl is.
 
-    Runs only: other accesses go element by element.
+    Element by element there is no such thing: strided, indexed, segments of many fields.
     """
-    if not _is_run(facts):
+    if facts.style in ("strided", "indexed") or facts.operands[0].nf > _FIELDS_AS_WHOLES:
         return ir.const(0, 1)
-    data = facts.operands[0]
-    emul_bytes = facts.context.config.vlenb * 2.0**data.emul_log2
-    size = max(1, int(emul_bytes)) if facts.style != "mask" else 1
+    if facts.style == "mask":
+        size = -(-facts.context.vlmax // 8)
+    else:
+        data = facts.operands[0]
+        size = data.nf * max(1, int(facts.context.config.vlenb * 2.0**data.emul_log2))
     touched = ir.shr_u(span.low + (size - 1), 4) - ir.shr_u(span.low, 4)
     return ir.lt_u((size - 1) >> 4, touched)
+
+
+def _split_beats(core: Core, misaligned: Value, kind: int) -> Value:
+    """What a misaligned access takes longer; two of one kind in a row share it."""
+    pays = misaligned & (get("split") != kind)
+    put("split", ir.where(pays, kind, ir.const(0, 64)))
+    return ir.where(pays, fixed(core.lsu.misaligned_beats), ir.const(0, 64))
 
 
 def _begin(time: Value) -> Value:
@@ -77,10 +88,14 @@ def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
     """A scalar load or store."""
     core = h.core
     issuer = Issuer(core, memory=True)
-    wait_for_sources(issuer, facts)
+    address, width = _scalar_address(facts)
+    wait_for(issuer, registers_of(facts.scalar_access[0]))
+    if facts.is_store:
+        for register in facts.scalar_sources:
+            ready = ir.read_array("ready_x", register) + fixed(core.lsu.scalar_store)
+            issuer.wait(ready, reason_in("why_x", register))
     _wait_for_unit(issuer)
     time = ceil(_begin(issuer.issue()))
-    address, width = _scalar_address(facts)
     span = Span(ir.const(1, 1), address, address + (width // 8 - 1))
     extra = ceil((_store_extra if facts.is_store else _load_extra)(h, span, time))
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
@@ -94,12 +109,8 @@ def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
 
 
 def _scalar_address(facts: Facts) -> tuple[Value, int]:
-    for stmt in facts.program.statements():
-        if isinstance(stmt, ir.trace.Store):
-            return transplant(stmt.addr), stmt.value.type.width
-        if isinstance(stmt, ir.trace.Let) and stmt.value.prim == "load":
-            return transplant(stmt.value.args[0]), stmt.value.attrs[0]
-    raise LookupError(f"{facts.insn.name} accesses no memory")
+    address, width = facts.scalar_access
+    return transplant(address), width
 
 
 # -- vector
@@ -138,6 +149,7 @@ def vector_load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     for r in range(dest.nregs):
         issuer.wait(ir.read_array("read_v", dest.register(r)), WAR)
         before = ir.read_array("ready_v", dest.half(2 * r)) - (latency + 2 * r * CYCLE)
+        before += fixed(timing.old)
         issuer.wait(before, reason_in("why_v", dest.register(r)))
     _wait_for_index(issuer, facts)
     _wait_for_drain(core, issuer)
@@ -146,7 +158,7 @@ def vector_load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     misaligned = _misaligned(facts, span)
     extra = _load_extra(h, span, time)
     beats = fixed(timing.occupied(facts.size))
-    busy = time + beats + ir.where(misaligned, fixed(core.lsu.misaligned_beats), ir.const(0, 64))
+    busy = time + beats + _split_beats(core, misaligned, _LOAD)
     put("lsu_free", busy + extra)
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
     first = time + extra + latency
@@ -219,16 +231,19 @@ def vector_store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     left = _drained(begin)
     extra = _store_extra(h, span, begin)
     beats = fixed(timing.occupied(facts.size))
-    cost = beats + ir.where(misaligned, fixed(core.lsu.misaligned_beats), ir.const(0, 64))
+    cost = beats + _split_beats(core, misaligned, _STORE)
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
     put("lsu_free", latest(get("lsu_free"), time) + cost + extra)
     put("stores_done", latest(get("stores_done"), begin + cost))
     data = facts.operands[0]
+    read = begin + max(CYCLE, beats - CYCLE)
+    read += ir.where(misaligned, fixed(core.lsu.misaligned_release), ir.const(0, 64))
     for r in range(data.nregs):
         register = data.register(r)
-        done = latest(ir.read_array("read_v", register), begin + beats)
-        ir.write_array("read_v", register, done)
-    _buffer(core, facts, span, beats, left, begin)
+        ir.write_array("read_v", register, latest(ir.read_array("read_v", register), read))
+    written = _buffer(core, facts, span, beats, left, begin)
+    written += ir.where(misaligned, fixed(buffer.misaligned), ir.const(0, 64))
+    put("stored_until", written)
     put("end", latest(get("end"), begin + cost))
 
 
@@ -246,11 +261,11 @@ def _data_times(core: Core, facts: Facts) -> list[Value]:
     return times
 
 
-def _buffer(core: Core, facts: Facts, span: Span, beats: int, left: Value, begin: Value) -> None:
-    """A run of bytes that hits L1 goes through the store buffer."""
+def _buffer(core: Core, facts: Facts, span: Span, beats: int, left: Value, begin: Value) -> Value:
+    """A run of bytes that hits L1 goes through the store buffer; when a stream has written it."""
     if not _is_run(facts):
         put("stored", left)
-        return
+        return get("stored_until")
     buffer = core.store_buffer
     per_byte = CYCLE // _BEAT_BYTES
     active = ir.min_u((span.high - span.low + 1) * per_byte, beats)
@@ -260,4 +275,4 @@ def _buffer(core: Core, facts: Facts, span: Span, beats: int, left: Value, begin
     short = ir.lt_u(active, fixed(3.5))
     cost += ir.where(short, fixed(buffer.short_store), ir.const(0, 64))
     written = latest(get("stored_until"), begin) + cost
-    put("stored_until", ir.where(active == 0, get("stored_until"), written))
+    return ir.where(active == 0, get("stored_until"), written)

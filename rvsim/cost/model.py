@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
-from types import CodeType
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
 from rvsim.cost.caches import Hierarchy
@@ -15,18 +13,12 @@ from rvsim.cost.reasons import REASONS
 from rvsim.cost.state import EPOCH, SITES, array_lengths, reset, word_index
 from rvsim.errors import RvsimError
 from rvsim.insn.registry import Context
-from rvsim.ir import Program
+from rvsim.ir import Program, Subprogram
 from rvsim.ir.numpy_backend import compile_python, compile_subprogram
 from rvsim.state import State
 
 Call = Callable[[], None]
 Key = tuple[Any, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class _Compiled:
-    code: CodeType
-    params: tuple[str, ...]
 
 
 class CostModel:
@@ -41,8 +33,8 @@ class CostModel:
         self.hierarchy = Hierarchy(core)
         self.unknown: dict[str, int] = {}
         self._sites: dict[int, int] = {}
-        self._compiled: dict[Key, _Compiled | None] = {}
-        self._functions: dict[Key, Callable[..., None]] = {}
+        self._programs: dict[Key, Program | None] = {}
+        self._functions: dict[int, Callable[..., None]] = {}
         self._names: dict[str, Any] = {}
         self._state: State | None = None
         self._initial: dict[str, bytes] = {}
@@ -68,6 +60,23 @@ class CostModel:
             for i in range(site * len(REASONS), (site + 1) * len(REASONS)):
                 counters[i] = 0
 
+    def touch(self, address: int, size: int, *, store: bool) -> None:
+        """Bring memory into the caches as accesses to all of its lines would, but take no time."""
+        arrays = self.state.arrays
+        times = bytes(arrays["core"])
+        sub = self.hierarchy.store_lines if store else self.hierarchy.load_lines
+        self._define_subprograms((*sub.program.subprograms(), sub))
+        line = self.core.l1d.line
+        first, last = address // line, (address + max(size, 1) - 1) // line
+        self._names[sub.name](first, last, arrays["core"][word_index("now")])
+        arrays["core"].cast("B")[:] = times
+        arrays["l1d_arrival"].cast("B")[:] = bytes(8 * len(arrays["l1d_arrival"]))
+
+    def forget_branches(self, history: int) -> None:
+        """As if other branches had been taken and not taken before, by the bits of `history`."""
+        kept = history & ((1 << self.core.branch.history) - 1)
+        self.state.arrays["core"][word_index("history")] = kept
+
     @property
     def state(self) -> State:
         assert self._state is not None, "make_state comes first"
@@ -78,45 +87,56 @@ class CostModel:
         context: Context,
         fields: Mapping[str, int],
         pc: int,
-        program: Program,
+        semantics: Program,
         names: Mapping[str, Any],
     ) -> Call | None:
         """The call that accounts for the instruction at `pc`, to be made before it executes.
 
         `names` are the globals of the engine's generated code.
         """
+        program = self.program(context, semantics)
+        if program is None:
+            self.unknown[context.insn.name] = self.unknown.get(context.insn.name, 0) + 1
+            return None
+        function = self._functions.get(id(program))
+        if function is None:
+            function = self._functions[id(program)] = self._compile(context, program, names)
+        known = self.fields(context, fields, pc)
+        arguments = [known[p] for p in program.params()]
+        return lambda: function(*arguments)
+
+    def program(self, context: Context, semantics: Program) -> Program | None:
+        """The cost program of an instruction that does `semantics`; None if it has no class.
+
+        It runs before the semantics, with `fields` for operands.
+        """
         vtype = context.vtype
         shape = (vtype.sew_log2, vtype.lmul_log2) if vtype is not None else None
         key = (context.insn.name, tuple(sorted(context.statics.items())), shape)
-        if key not in self._compiled:
-            self._compiled[key] = self._compile(context, program, names)
-        compiled = self._compiled[key]
-        if compiled is None:
-            self.unknown[context.insn.name] = self.unknown.get(context.insn.name, 0) + 1
-            return None
-        function = self._functions[key] = self._functions.get(key) or self._define(compiled.code)
-        known = {**fields, **extra_fields(self.core, context, fields, pc, self.site(pc)), "pc": pc}
-        arguments = [known[p] & (1 << 64) - 1 for p in compiled.params]
-        return lambda: function(*arguments)
+        if key not in self._programs:
+            self._programs[key] = cost_program(self.hierarchy, context, semantics)
+        return self._programs[key]
+
+    def fields(self, context: Context, fields: Mapping[str, int], pc: int) -> dict[str, int]:
+        """The operand fields of the cost program of the instruction at `pc`."""
+        extra = extra_fields(self.core, context, fields, pc, self.site(pc))
+        return {n: v & (1 << 64) - 1 for n, v in {**fields, **extra, "pc": pc}.items()}
 
     def _compile(
         self, context: Context, program: Program, names: Mapping[str, Any]
-    ) -> _Compiled | None:
-        timed = cost_program(self.hierarchy, context, program)
-        if timed is None:
-            return None
-        for sub in timed.subprograms():
-            if sub.name not in self._names:
-                exec(compile_subprogram(sub), self._names)
+    ) -> Callable[..., None]:
+        self._define_subprograms(program.subprograms())
         for name, value in names.items():
             self._names.setdefault(name, value)
-        source = compile_python(timed, "cost")
-        return _Compiled(compile(source, f"<cost of {context.insn.name}>", "exec"), timed.params())
-
-    def _define(self, code: CodeType) -> Callable[..., None]:
-        exec(code, self._names)
+        source = compile_python(program, "cost")
+        exec(compile(source, f"<cost of {context.insn.name}>", "exec"), self._names)
         function: Callable[..., None] = self._names.pop("cost")
         return function
+
+    def _define_subprograms(self, subprograms: Iterable[Subprogram]) -> None:
+        for sub in subprograms:
+            if sub.name not in self._names:
+                exec(compile_subprogram(sub), self._names)
 
     # -- what it found
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from rvsim import ir
 from rvsim.cost.classes import ScalarTiming
 from rvsim.cost.core import Core
@@ -16,7 +18,12 @@ from rvsim.ir import trace as tr
 
 def wait_for_sources(issuer: Issuer, facts: Facts) -> None:
     """Scalar registers that are read, whatever made them."""
-    for register in facts.scalar_sources:
+    wait_for(issuer, facts.scalar_sources)
+
+
+def wait_for(issuer: Issuer, registers: Iterable[Value]) -> None:
+    """These registers, by their place in ``ready_x``."""
+    for register in registers:
         issuer.wait(ir.read_array("ready_x", register), reason_in("why_x", register))
 
 
@@ -48,18 +55,38 @@ def arithmetic(core: Core, facts: Facts, timing: ScalarTiming) -> Value:
 
 
 def branch(core: Core, facts: Facts, timing: ScalarTiming) -> None:
-    """A two-bit counter for each place predicts; a place never seen goes back, not forward."""
+    """Two-bit counters predict: the one of the place and the outcomes before, if it was used ever.
+
+    Else that of the place; and where neither has been, backward branches are taken, forward ones
+    are not.
+    """
     arithmetic(core, facts, timing)
-    place = ir.param("predictor")
-    counter = ir.read_array("predictor", place)
-    known = ir.where(counter == 0, ir.where(ir.param("backward") == 1, 3, ir.const(2, 64)), counter)
-    guess = ir.lt_u(2, known)
-    taken = _taken(facts)
-    ir.write_array(
-        "predictor", place, ir.where(taken, ir.min_u(known + 1, 4), ir.max_u(known - 1, 1))
-    )
+    _delay_vector(core)
+    place, history = ir.param("predictor"), get("history")
+    pattern = ir.read_array("pattern", place ^ history)
+    bias = ir.read_array("bias", place)
+    first = ir.where(ir.param("backward") == 1, 3, ir.const(2, 64))
+    known_bias = ir.where(bias == 0, first, bias)
+    known = ir.where(pattern == 0, known_bias, pattern)
+    guess, taken = ir.lt_u(2, known), _taken(facts)
+    ir.write_array("bias", place, _counted(known_bias, taken))
+    ir.write_array("pattern", place ^ history, _counted(known, taken))
+    put("history", (history << 1 | ir.zext(taken, 64)) & ((1 << core.branch.history) - 1))
     with ir.when(guess != taken):
         lose(fixed(core.branch.mispredict), BRANCH)
+
+
+def _counted(counter: Value, taken: Value) -> Value:
+    """A counter from 1, never taken, to 4 after one more outcome."""
+    return ir.where(taken, ir.min_u(counter + 1, 4), ir.max_u(counter - 1, 1))
+
+
+def _delay_vector(core: Core) -> None:
+    """A branch between a vset* and the first vector instruction behind it costs that one more."""
+    waits = ~ir.lt_u(get("vset_at"), get("vector_at"))
+    with ir.when(waits & (get("vset_at") != EPOCH)):
+        put("vset_ready", get("vset_ready") + fixed(core.vset.branch))
+        put("vset_at", EPOCH)
 
 
 def _taken(facts: Facts) -> Value:
@@ -104,14 +131,19 @@ def vset(core: Core, facts: Facts, timing: ScalarTiming) -> None:
     else:
         delay = ir.const(fixed(numbers.to_vector), 64)
     put("vset_ready", latest(get("vset_ready"), time + delay))
+    put("vset_at", time)
     deliver(facts, time + fixed(timing.latency))
 
 
 def serialising(core: Core, facts: Facts, timing: ScalarTiming) -> None:
-    """Waits until all that has issued is done; the cycle CSR is brought up to date."""
+    """Waits until all that has issued is done, and the next instruction for it.
+
+    The cycle CSR is brought up to date.
+    """
     issuer = Issuer(core)
     wait_for_sources(issuer, facts)
     issuer.wait(latest(get("end"), get("lsu_free")), DRAIN)
     time = issuer.issue()
     deliver(facts, time + fixed(timing.latency))
+    lose(fixed(timing.latency), DRAIN)
     ir.write("cycle", ir.shr_u(time - EPOCH, CYCLE.bit_length() - 1))

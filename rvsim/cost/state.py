@@ -22,6 +22,7 @@ SITES: Final = 1 << 17
 _TIMES: Final = (
     "now",  # the cycle in which the last instruction issued
     "vector_at",  # when the last vector instruction issued
+    "vset_at",  # when the last vset* issued
     "memory_at",  # when the last memory instruction issued
     "vset_ready",  # when the next vector instruction may issue
     "vector_free",  # when the vector unit is free
@@ -36,8 +37,10 @@ _TIMES: Final = (
 _COUNTS: Final = (
     "slots",  # instructions issued in the cycle `now`
     "lsu_why",  # reason of waits for the load/store unit
+    "split",  # 1 or 2 after a misaligned load or store that paid for itself
     "stored",  # beats in the store buffer
     "fetch_line",  # the line that instructions come from
+    "history",  # outcomes of the last branches, the latest lowest
     "level",  # reason of the last miss
     "store_hit",  # whether the last store hit L1
     "missed_line",  # the line of the last store that missed, plus 1
@@ -83,7 +86,9 @@ def array_lengths(core: Core) -> dict[str, int]:
         "queue_start": core.queue.depth,
         "queue_why": core.queue.depth,
         "queue_site": core.queue.depth,
-        "predictor": core.branch.entries,
+        # two-bit counters plus 1, 0 for none, by place; and by place and history
+        "bias": core.branch.entries,
+        "pattern": core.branch.entries,
         "target": core.branch.entries,
         "l1i_line": core.l1i.lines,
         "l1i_used": core.l1i.lines,

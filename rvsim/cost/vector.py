@@ -29,10 +29,33 @@ def arithmetic(core: Core, facts: Facts, timing: VectorTiming) -> None:
     occupied = timing.occupied(facts.size)
     start = _start(facts, timing, issued, occupied)
     _enqueue(core, start)
-    put("vector_free", start + fixed(occupied))
-    done = _results(facts, timing, start, occupied)
-    _release_sources(core, facts, timing, start, occupied)
+    busy = _busy(facts, timing, occupied)
+    put("vector_free", start + busy)
+    done = _results(facts, timing, start, occupied, busy)
+    _release_sources(core, facts, timing, start, busy)
     put("end", latest(get("end"), done))
+
+
+def _busy(facts: Facts, timing: VectorTiming, occupied: float) -> Value:
+    """How long it keeps the unit: by vl, for operations that do less where nothing is to be done.
+
+    The cycles of a half in between go with the logarithm of its elements: the slowest counts.
+    """
+    halves = timing.halves
+    if halves is None:
+        return ir.const(fixed(occupied), 64)
+    count = max(1, int(2 * facts.size.lmul))
+    bits = (facts.context.config.vlen // 2 // facts.context.v.sew).bit_length() - 1
+    vl = ir.read("vl")
+    whole, rest = ir.shr_u(vl, bits), vl & ((1 << bits) - 1)
+    per_bit = fixed((halves.full - halves.one) / bits)
+    part = fixed(halves.one) + (63 - ir.clz(rest)) * per_bit
+    idle = count - whole - ir.where(rest != 0, ir.const(1, 64), 0)
+    return (
+        whole * fixed(halves.full)
+        + ir.where(rest != 0, part, ir.const(0, 64))
+        + idle * fixed(halves.idle)
+    )
 
 
 # -- beginning
@@ -101,7 +124,9 @@ def _enqueue(core: Core, start: Value) -> None:
 # -- results
 
 
-def _results(facts: Facts, timing: VectorTiming, start: Value, occupied: float) -> Value:
+def _results(
+    facts: Facts, timing: VectorTiming, start: Value, occupied: float, busy: Value
+) -> Value:
     """Mark what is written as ready in time; returns when the last of it is."""
     latency = fixed(timing.latency.cycles(facts.size))
     deliver(facts, ceil(start + latency))
@@ -110,7 +135,7 @@ def _results(facts: Facts, timing: VectorTiming, start: Value, occupied: float) 
         return start + latency
     ends = start + latency
     if timing.result == "end":
-        ends += fixed(occupied - 1)
+        ends += busy - CYCLE
     n = 2 * dest.nregs
     last = ends
     for j in range(n):
@@ -133,12 +158,12 @@ def _done(j: int, n: int, occupied: float) -> int:
 
 
 def _release_sources(
-    core: Core, facts: Facts, timing: VectorTiming, start: Value, occupied: float
+    core: Core, facts: Facts, timing: VectorTiming, start: Value, busy: Value
 ) -> None:
     """A load may overwrite the sources once the instruction has read them and is nearly done."""
     if timing.release is None:
         latency = min(timing.latency.cycles(facts.size), core.vector_unit.release)
-        time = start + fixed(occupied - 1 + latency)
+        time = start + busy + fixed(latency - 1)
     else:
         time = start + fixed(timing.release)
     for operand in facts.vector_sources:

@@ -25,12 +25,15 @@ def test_charges_add_up_to_the_cycles(kernel: str) -> None:
 
 
 def test_the_cycle_csr_is_the_models() -> None:
-    """Two reads around ten multiplications: one every three cycles, the last used after five."""
+    """Ten multiplications between two reads: one every three cycles, the last used after five.
+
+    The first of them waits 13 cycles for the read before it.
+    """
     source = f".globl main\nmain: csrr a0, cycle\n{'mul t0, t1, t2;' * 10}\ncsrr a1, cycle\nebreak"
     machine = Machine(cost="x60")
     machine.load(assemble(source))
     result = machine.run()
-    assert result.x[11] - result.x[10] == 9 * 3 + 5
+    assert result.x[11] - result.x[10] == 13 + 9 * 3 + 5
     assert result.cycle >= result.x[11]
 
 

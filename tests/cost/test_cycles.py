@@ -132,11 +132,14 @@ def test_loads_wait_for_their_unit() -> None:
 
 
 def test_a_misprediction() -> None:
-    """Taken in every other round: a two-bit counter is never right about it twice."""
-    body = "andi t0, s0, 1; bnez t0, 1f; nop; 1:"
-    assert time_round(body).stalls.get("branch", 0) in (0, 8)
+    """A jump to a register that goes elsewhere each time."""
     indirect = "andi t0, s0, 1; slli t0, t0, 2; la t1, 1f; add t1, t1, t0; jr t1; 1: nop; nop;"
-    assert time_round(".option norvc;" + indirect).stalls["branch"] == 8
+    assert time_round(".option norvc;" + indirect).stalls["branch"] == 9
+
+
+def test_outcomes_before_a_branch_predict_it() -> None:
+    """Taken in every other round, which its own counter would get wrong half of the time."""
+    assert "branch" not in time_round("andi t0, s0, 1; bnez t0, 1f; nop; 1:").stalls
 
 
 def test_a_line_that_missed_l1() -> None:

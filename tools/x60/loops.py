@@ -24,7 +24,7 @@ MEMORY = 0x200_0000
 """Where loops may find 64 KB of their own."""
 
 _LONGEST_PERIOD = 6
-_MOST_ITERATIONS = 60
+_MOST_ITERATIONS = 16
 
 
 class Loops:
