@@ -49,13 +49,12 @@ class Branch:
 
 @dataclass(frozen=True, slots=True)
 class Vset:
-    """Cycles from a vset* to its result, and to the next vector instruction.
+    """Cycles from a vset* to the next vector instruction.
 
     `to_vector_avl` if the AVL is a register, `to_vector_avl_large` if the new LMUL is 4 or 8 too;
     `branch` more if a branch stands between.
     """
 
-    result: float = _cycles()
     to_vector: float = _cycles()
     to_vector_avl: float = _cycles()
     to_vector_avl_large: float = _cycles()
@@ -78,15 +77,14 @@ class VectorUnit:
 
 @dataclass(frozen=True, slots=True)
 class Lsu:
-    """Cycles from a load to a use of its data, from data to a store, and what misalignment adds.
+    """Cycles from data to a store, and what misalignment adds.
 
-    `scalar_store`: from data to the issue of a scalar store, which may be before it.
+    `scalar_store`: from data to the issue of a scalar store, which may be before it;
+    `vector_store`: from data that arithmetic could use to the start of a vector store.
     `misaligned_release`: to the time until a load may overwrite what a store has read.
     """
 
-    scalar_load: float = _cycles()
     scalar_store: float = _number(-10, 10)
-    vector_load: float = _cycles()
     vector_store: float = _cycles()
     misaligned_beats: float = _cycles()
     misaligned_latency: float = _cycles()
@@ -176,8 +174,8 @@ class Core:
     """Everything that the cost model knows of a core.  Equal cores time alike.
 
     >>> core = load_core("x60", ["l1d.size=64K"])
-    >>> core.l1d.size, core.l1d.sets, core.vset.result
-    (65536, 256, 5)
+    >>> core.l1d.size, core.l1d.sets, core.vset.to_vector
+    (65536, 256, 2)
     """
 
     name: str

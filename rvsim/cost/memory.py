@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from rvsim import ir
-from rvsim.cost.caches import Hierarchy, hit
+from rvsim.cost.caches import Hierarchy, find, hit
 from rvsim.cost.classes import ScalarTiming, VectorTiming
 from rvsim.cost.core import Core
 from rvsim.cost.facts import Facts, registers_of, transplant
@@ -85,7 +85,7 @@ def _store_extra(h: Hierarchy, span: Span, time: Value) -> Value:
 
 
 def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
-    """A scalar load or store."""
+    """A scalar load or store, or an atomic operation, which is a load that takes longer."""
     core = h.core
     issuer = Issuer(core, memory=True)
     address, width = _scalar_address(facts)
@@ -111,6 +111,19 @@ def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
 def _scalar_address(facts: Facts) -> tuple[Value, int]:
     address, width = facts.scalar_access
     return transplant(address), width
+
+
+def prefetch(h: Hierarchy, facts: Facts) -> None:
+    """A hint: the line comes into L1, and nobody waits for it."""
+    issuer = Issuer(h.core, memory=True)
+    wait_for(issuer, (ir.param("rs1"),))
+    _wait_for_unit(issuer)
+    time = ceil(_begin(issuer.issue()))
+    line = ir.shr_u(ir.read_x("rs1") + ir.param("imm"), h.core.l1d.line.bit_length() - 1)
+    found, _ = find(h.core.l1d, "l1d", line)
+    ir.invoke(h.fill, line, time, 1, when=~found)
+    put("lsu_free", time + CYCLE)
+    put("lsu_why", UNIT_LSU)
 
 
 # -- vector
@@ -251,7 +264,7 @@ def _data_times(core: Core, facts: Facts) -> list[Value]:
     """When the data allows the store to begin: half by half for a run, else whole."""
     data = facts.operands[0]
     run = _is_run(facts)
-    distance = fixed(core.lsu.vector_store - core.lsu.vector_load) if run else 0
+    distance = fixed(core.lsu.vector_store) if run else 0
     times = [
         ir.read_array("ready_v", data.half(j)) + (distance - (j * CYCLE if run else 0))
         for j in range(2 * data.nregs)

@@ -16,7 +16,8 @@ from rvsim.insn.units import Unit
 from rvsim.ir import Program, Trace
 
 _SERIALISING: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE})
-_SCALAR_MEMORY: Final = frozenset({Unit.LOAD, Unit.STORE, Unit.FLOAD, Unit.FSTORE})
+_SCALAR_MEMORY: Final = frozenset({Unit.LOAD, Unit.STORE, Unit.FLOAD, Unit.FSTORE, Unit.AMO})
+_DATA_HINTS: Final = frozenset({"prefetch.r", "prefetch.w"})
 
 
 def cost_program(h: Hierarchy, context: Context, program: Program) -> Program | None:
@@ -55,6 +56,8 @@ def _time(h: Hierarchy, facts: Facts) -> None:
         scalar.jump(core, facts, plain)
     elif unit in _SCALAR_MEMORY:
         memory.scalar(h, facts, plain)
+    elif facts.insn.name in _DATA_HINTS:
+        memory.prefetch(h, facts)
     elif unit in _SERIALISING:
         scalar.serialising(core, facts, plain)
     else:

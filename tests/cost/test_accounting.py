@@ -74,7 +74,7 @@ def test_other_numbers_give_other_cycles() -> None:
         ("l1d.size=big", "l1d.size = 'big' is not a number", "64K"),
         ("l1d.size", "'l1d.size' sets nothing", "l1d.size=64K"),
         ("none.toml", "can't read none.toml", None),
-        ("vset.result=-1", "vset.result = -1 is not a number from 0 to 10000", None),
+        ("vset.to_vector=-1", "vset.to_vector = -1 is not a number from 0 to 10000", None),
     ],
 )
 def test_bad_numbers_are_refused_by_name(override: str, message: str, hint: str | None) -> None:

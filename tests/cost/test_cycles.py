@@ -148,6 +148,14 @@ def test_a_line_that_missed_l1() -> None:
     assert time_round(body, "li a0, 1 << 10").stalls["mem:dram"] >= 100
 
 
+def test_a_line_that_was_asked_for() -> None:
+    """As before, but each round asks for the line of the next one, and does enough meanwhile."""
+    body = f""".option arch, +zicbop; prefetch.r 0(a2); ld t0, 0(s1); add s1, s1, a0
+        add a2, a2, a0; add t1, t0, t0; {"mul t2, t2, t2;" * 20}"""
+    hinted = time_round(body, "li a0, 1 << 10; add a2, s1, a0")
+    assert hinted.stalls.get("mem:dram", 0) < 100
+
+
 def test_code_that_is_fetched() -> None:
     machine = time_round("nop").machine
     assert machine.cost is not None
