@@ -18,6 +18,7 @@ from typing import Any, Final
 
 from rvsim.disasm import disassemble
 from rvsim.errors import RvsimError
+from rvsim.jit.engine import Jit
 from rvsim.machine import Machine, RunResult
 from rvsim.toolchain import build_kernel, kernel_names
 from rvsim.vec.vtype import vtype_text
@@ -87,7 +88,7 @@ class Comparison:
     def machine(self, engine: str) -> Machine:
         machine = Machine(engine=engine, cache=False, **self.machine_options)
         machine.load(self.path, argv=[self.file, *self.args], stdin=io.BytesIO())
-        if machine.interp.jit is not None and self.threshold is not None:
+        if isinstance(machine.interp.jit, Jit) and self.threshold is not None:
             machine.interp.jit.threshold = self.threshold
         return machine
 
@@ -112,7 +113,7 @@ class Comparison:
     def _explain(self, done: int, found: list[str]) -> None:
         """Repeat the run with watched native code, and tell what went wrong first."""
         machine = self.machine("jit")
-        assert machine.interp.jit is not None
+        assert isinstance(machine.interp.jit, Jit)
         watched = Watched(machine.interp, machine.interp.jit.threshold, watching=False)
         machine.interp.jit = watched
         for start in range(0, done, self.window):

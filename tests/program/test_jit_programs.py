@@ -48,7 +48,7 @@ MOST_INSNS = 20_000
 def run(engine: str, threshold: int, elf: object, options: dict[str, object]) -> RunResult:
     machine = Machine(engine=engine, **options)  # type: ignore[arg-type]
     machine.load(elf)  # type: ignore[arg-type]
-    if machine.interp.jit is not None:
+    if isinstance(machine.interp.jit, Jit):
         machine.interp.jit.threshold = threshold
     return machine.run(max_insns=LIMIT)
 
