@@ -337,8 +337,7 @@ class Interpreter:
     def _timed(self, cost: CostModel, call: Call, d: Decoded, mode: Mode) -> Call:
         """The call, with what it costs accounted for in front of it."""
         assert d.insn is not None
-        statics = dict(static_fields(d.insn, d.fields))
-        context = Context(d.insn, self.config, statics, mode.vtype, mode.elements)
+        context = self._context(d.insn, d.fields, mode)
         program = self.program(d.insn, d.fields, mode)
         account = cost.bind(context, d.fields, d.pc, program, self._names)
         if account is None:
@@ -372,6 +371,19 @@ class Interpreter:
         """The program of an instruction for its static fields and a mode."""
         mode = mode if insn.vregs or insn.vector else _NO_MODE
         return _program(insn, static_fields(insn, fields), self.config, mode)
+
+    def _context(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Context:
+        statics = dict(static_fields(insn, fields))
+        return Context(insn, self.config, statics, mode.vtype, mode.elements)
+
+    def timing(self, d: Decoded, mode: Mode) -> tuple[Program | None, Mapping[str, int]]:
+        """The cost program of an instruction, if there is any, and what programs know of it."""
+        assert d.insn is not None
+        if self.cost is None:
+            return None, {**d.fields, "pc": d.pc}
+        context = self._context(d.insn, d.fields, mode)
+        timed = self.cost.program(context, self.program(d.insn, d.fields, mode))
+        return timed, self.cost.fields(context, d.fields, d.pc)
 
     def decode_at(self, pc: int) -> Decoded:
         """The instruction at `pc`, decoded once; `GuestFault` if it cannot be fetched."""

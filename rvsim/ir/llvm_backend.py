@@ -19,6 +19,7 @@ from rvsim.ir import llvm_build as build
 from rvsim.ir import llvm_lanes as on_lanes
 from rvsim.ir import llvm_permute
 from rvsim.ir import trace as tr
+from rvsim.ir.known import known
 from rvsim.ir.llvm_build import I64, PTR, Frame, llvm_type
 from rvsim.ir.llvm_elements import ELEMENT_RULES, Rule
 from rvsim.ir.llvm_memory import GuestMemory
@@ -168,6 +169,11 @@ class Lowerer:
         self.values = outer
         return results
 
+    def index(self, value: Value) -> Any:
+        """The index of an array element: a constant where the operand fields tell it."""
+        fixed = known(value, self.fields)
+        return self.value(value) if fixed is None else I64(fixed)
+
     def register(self, field: Field) -> int:
         return field if isinstance(field, int) else self.fields[field]
 
@@ -264,7 +270,7 @@ def _call(g: Lowerer, v: Value, *args: Any) -> Any:
 
 
 def _read_array(g: Lowerer, v: Value, index: Any) -> Any:
-    return g.state.read_array(g.b, v.attrs[0], index)
+    return g.state.read_array(g.b, v.attrs[0], g.index(v.args[0]))
 
 
 def _invoke(g: Lowerer, v: Value, condition: Any, *args: Any) -> Any:
@@ -381,7 +387,7 @@ def _if(g: Lowerer, stmt: tr.If) -> None:
 
 
 def _write_array(g: Lowerer, stmt: tr.WriteArray) -> None:
-    g.state.write_array(g.b, stmt.name, g.value(stmt.index), g.value(stmt.value))
+    g.state.write_array(g.b, stmt.name, g.index(stmt.index), g.value(stmt.value))
 
 
 def _repeat(g: Lowerer, stmt: tr.Repeat) -> None:

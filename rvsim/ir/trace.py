@@ -216,7 +216,8 @@ class Subprogram:
 
 
 FIELD_PRIMS = frozenset({"param", "read_x", "read_f", "read_v", "read_mask"})
-_READS = frozenset({"read", "read_x", "read_f", "read_v", "read_mask"})
+READS = frozenset({"read", "read_x", "read_f", "read_v", "read_mask"})
+"""Reads of registers and CSRs, which an instruction finds as they were before it."""
 _NO_LET = frozenset({"const", "param", "load", "load_lanes", "store_lanes", "read_array",
                      "invoke"})  # fmt: skip
 """Values that need no `Let` ahead of writes: constants, and what has a `Let` of its own."""
@@ -381,7 +382,7 @@ def _reads_before_writes(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
     for stmt in _walk(tail[1:]):
         for value in operands(stmt):
             for node in _postorder(value, seen):
-                if node.prim in _READS:
+                if node.prim in READS:
                     needed.setdefault(id(node), node)
     lets = tuple(Let(v) for v in needed.values() if v.prim not in _NO_LET)
     return (*body[:first], *lets, *tail)

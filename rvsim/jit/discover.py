@@ -18,8 +18,8 @@ from rvsim.insn.priv import unit_off
 from rvsim.insn.units import Unit
 from rvsim.interp import Interpreter, Mode
 from rvsim.ir import Program
+from rvsim.ir.known import known
 from rvsim.ir.trace import Write, WriteX
-from rvsim.ir.value import Value
 from rvsim.jit.strips.analysis import has_strips, is_wide
 from rvsim.mem import GuestFault
 from rvsim.vec.vtype import VType
@@ -37,11 +37,15 @@ Key = tuple[int, Mode]
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """One instruction of a block: its program and the values of its operand fields."""
+    """One instruction of a block: its program and the values of its operand fields.
+
+    `timing` is its cost program, if cycles are counted.
+    """
 
     decoded: Decoded
     program: Program
     fields: Mapping[str, int]
+    timing: Program | None = None
 
     @property
     def settles_flags(self) -> bool:
@@ -202,7 +206,8 @@ def as_step(interp: Interpreter, d: Decoded, mode: Mode) -> Step | None:
         return None
     if mode.elements == "vstart" or _costly(program):
         return None
-    return Step(d, program, {**{k: v & _M64 for k, v in d.fields.items()}, "pc": d.pc})
+    timing, fields = interp.timing(d, mode)
+    return Step(d, program, {name: value & _M64 for name, value in fields.items()}, timing)
 
 
 def _costly(program: Program) -> bool:
@@ -262,25 +267,12 @@ def _next_pcs(step: Step, fallthrough: int) -> list[int]:
     conditional = False
     for stmt in step.program.statements():
         if isinstance(stmt, Write) and stmt.name == "pc":
-            target = constant(stmt.value, step.fields)
+            target = known(stmt.value, step.fields)
             if target is None:
                 return []
             targets.append(target)
             conditional = stmt not in step.program.body
     return [*([fallthrough] if conditional else []), *targets]
-
-
-def constant(value: Value, fields: Mapping[str, int]) -> int | None:
-    """The value of a node that depends on nothing but operand fields, as far as + and & go."""
-    if value.prim == "const":
-        return int(value.attrs[0])
-    if value.prim == "param":
-        return fields[value.attrs[0]] & value.type.ones
-    if value.prim in ("add", "and"):
-        a, b = (constant(arg, fields) for arg in value.args)
-        if a is not None and b is not None:
-            return (a + b if value.prim == "add" else a & b) & value.type.ones
-    return None
 
 
 def _loop_heads(entry: Key, blocks: dict[Key, BasicBlock]) -> frozenset[Key]:

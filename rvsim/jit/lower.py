@@ -7,7 +7,7 @@ the rest.  A step that can't be completed leaves the region as if it had not beg
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, Final
 
 from llvmlite import ir
@@ -16,9 +16,10 @@ from rvsim.config import Config
 from rvsim.interp import Mode
 from rvsim.ir.llvm_backend import Lowerer
 from rvsim.ir.llvm_build import I64, PTR, Frame, at
-from rvsim.ir.trace import Function, Program, Statement, Trap
+from rvsim.ir.trace import READS, Function, Program, Statement, Trap
+from rvsim.jit.arrays import ArraySlots
 from rvsim.jit.counting import CountersLowerer, counted_plan
-from rvsim.jit.discover import BasicBlock, Key, RegionPlan
+from rvsim.jit.discover import BasicBlock, Key, RegionPlan, Step
 from rvsim.jit.host_float import HostFloat
 from rvsim.jit.memory import RegionMemory
 from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float, wants_mode
@@ -105,7 +106,14 @@ class _Function:
     """The function of one region while it is built."""
 
     def __init__(
-        self, module: Any, name: str, plan: RegionPlan, config: Config, *, counts: bool
+        self,
+        module: Any,
+        name: str,
+        plan: RegionPlan,
+        config: Config,
+        array_offsets: Mapping[str, int],
+        *,
+        counts: bool,
     ) -> None:
         self.plan = plan = counted_plan(plan) if counts else plan
         self.host = host_float() if config.host_float else None
@@ -117,7 +125,15 @@ class _Function:
         self.entry = ir.IRBuilder(self.function.append_basic_block("entry"))
         self.b = ir.IRBuilder(self.function.append_basic_block("start"))
         self.frame = Frame(self.entry)
-        self.state = RegionState(self.frame, state, usage(plan, config.vlenb), config.vlen)
+        timings = [
+            (step.timing, step.fields)
+            for block in plan.blocks.values()
+            for step in block.steps
+            if step.timing is not None
+        ]
+        arrays = ArraySlots(self.frame, state, array_offsets, config.vlen, timings)
+        used = usage(plan, config.vlenb)
+        self.state = RegionState(self.frame, state, used, config.vlen, arrays)
         self.scratch = Scratch(self.entry)
         self.fuel = self.state._alloca(self.entry, I64)
         self.mode = self.state._alloca(self.entry, I64)
@@ -178,7 +194,9 @@ class _Function:
         if step.settles_flags:
             self.state.settle_flags(self.b)
         lowerer.require_modes(step.program)
+        timing = self._timing(step)
         lowerer.block(step.program.body)
+        timing()
         out = ir.IRBuilder(leave)
         fuel = out.load(self.fuel, typ=I64)
         out.store(out.add(fuel, I64(len(block.steps) - index)), self.fuel)
@@ -186,6 +204,25 @@ class _Function:
         if self.counters is not None:
             self.counters.left(out, block, index)
         out.branch(self.interpret)
+
+    def _timing(self, step: Step) -> Callable[[], None]:
+        """What accounts for the step, called when it is sure to retire.
+
+        It still sees the registers as the step found them.
+        """
+        program = step.timing
+        if program is None:
+            return lambda: None
+        lowerer = RegionLowerer(self.b, self.frame, self.state, self.memory, step.fields)
+        for value in program.values():
+            if value.prim in READS:
+                lowerer.value(value)
+
+        def account() -> None:
+            if not self.b.block.is_terminated:
+                lowerer.block(program.body)
+
+        return account
 
     def _go_on(self, block: BasicBlock) -> None:
         b = self.b
@@ -277,7 +314,16 @@ def lower_enter(module: Any, name: str) -> None:
 
 
 def lower_region(
-    module: Any, name: str, plan: RegionPlan, config: Config, *, counts: bool = False
+    module: Any,
+    name: str,
+    plan: RegionPlan,
+    config: Config,
+    array_offsets: Mapping[str, int],
+    *,
+    counts: bool = False,
 ) -> None:
-    """Add the function of a region to an llvmlite module, and its counters if it `counts`."""
-    _Function(module, name, plan, config, counts=counts).build()
+    """Add the function of a region to an llvmlite module, and its counters if it `counts`.
+
+    `array_offsets` are those of the state buffer.
+    """
+    _Function(module, name, plan, config, array_offsets, counts=counts).build()

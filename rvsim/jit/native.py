@@ -114,7 +114,8 @@ class NativeCode:
         from rvsim.jit.lower import lower_region
 
         module = ir.Module(_REGION)
-        lower_region(module, _REGION, plan, self.interp.config, counts=self._counts)
+        arrays = self.interp.state.array_offsets
+        lower_region(module, _REGION, plan, self.interp.config, arrays, counts=self._counts)
         return self._link(CompiledRegion.of(plan, object_code(module)))
 
     def _link(self, region: CompiledRegion) -> Native:

@@ -6,6 +6,7 @@ as one group share a slot of the group's size, so that a group costs no shuffles
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -17,6 +18,7 @@ from rvsim.ir.llvm_build import I8, I64, PTR, Frame, at
 from rvsim.ir.llvm_state import StateAccess
 from rvsim.ir.trace import Program, Subprogram, Write, WriteF, WriteMask, WriteV, WriteX
 from rvsim.ir.types import Type
+from rvsim.jit.arrays import ArraySlots
 from rvsim.jit.discover import RegionPlan, Step
 from rvsim.jit.operations import host_env
 from rvsim.jit.strips.analysis import is_wide
@@ -62,15 +64,15 @@ def _add(used: Usage, step: Step, vlenb: int) -> None:
         start = register(which) + offset
         return start, max(1, -(-(first_byte + nbytes) // vlenb))
 
-    program: Program = step.program
-    wide = is_wide(program)
+    programs: list[Program] = [step.program, *([] if step.timing is None else [step.timing])]
+    wide = is_wide(step.program)
 
     def use(span: tuple[int, int]) -> None:
         used.v_groups.add(span)
         if wide:
             used.v_in_memory.update(range(span[0], sum(span)))
 
-    for value in program.values():
+    for value in itertools.chain.from_iterable(p.values() for p in programs):
         if value.prim == "read_x":
             used.x.add(register(value.attrs[0]))
         elif value.prim == "read_f":
@@ -82,7 +84,7 @@ def _add(used: Usage, step: Step, vlenb: int) -> None:
             use(group(which, offset, 0, type_.total_bits // 8))
         elif value.prim == "read_mask":
             use((register(value.attrs[0]), 1))
-    for stmt in program.statements():
+    for stmt in itertools.chain.from_iterable(p.statements() for p in programs):
         if isinstance(stmt, WriteX):
             used.x_written.add(register(stmt.field))
         elif isinstance(stmt, WriteF):
@@ -129,7 +131,10 @@ def _clusters(groups: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 class RegionState(StateAccess):
     """The state of a region under construction; `leave` is where a trap goes instead."""
 
-    def __init__(self, frame: Frame, base: Any, used: Usage, vlen: int) -> None:
+    def __init__(
+        self, frame: Frame, base: Any, used: Usage, vlen: int, arrays: ArraySlots
+    ) -> None:
+        self.arrays = arrays
         self.frame = frame
         entry = frame.entry
         self.base = base
@@ -169,9 +174,11 @@ class RegionState(StateAccess):
         for slot in self._slots():
             type_ = ir.VectorType(I8, slot.count * self.vlenb)
             b.store(b.load(self._vector(b, slot.first), typ=type_, align=1), slot.pointer)
+        self.arrays.load_all(b)
 
     def store_all(self, b: Any) -> None:
         """Write back what the region may have changed, where it is left."""
+        self.arrays.store_all(b)
         for name in sorted(self.used.words_written | {"pc"}):
             b.store(b.load(self._words[name], typ=I64), self._word(b, SLOT[name]))
         for n in sorted(self.used.x_written):
@@ -274,13 +281,13 @@ class RegionState(StateAccess):
         b.store(octets, slot.pointer)
 
     def read_array(self, b: Any, name: str, index: Any) -> Any:
-        raise NotImplementedError("regions are compiled without a cost model")
+        return self.arrays.read(b, name, index)
 
     def write_array(self, b: Any, name: str, index: Any, value: Any) -> None:
-        raise NotImplementedError("regions are compiled without a cost model")
+        self.arrays.write(b, name, index, value)
 
     def invoke(self, b: Any, subprogram: Subprogram, args: Sequence[Any]) -> Any:
-        raise NotImplementedError("regions are compiled without a cost model")
+        return self.arrays.invoke(b, subprogram, args)
 
     def trap(self, b: Any, cause: int, tval: Any, why: str) -> None:
         """The interpreter executes the instruction again and finds the same trap, precisely."""

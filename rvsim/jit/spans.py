@@ -11,9 +11,10 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import Final
 
+from rvsim.ir.known import known
 from rvsim.ir.trace import Store, WriteX
 from rvsim.ir.value import Value
-from rvsim.jit.discover import Step, constant
+from rvsim.jit.discover import Step
 from rvsim.mem import PAGE
 
 COVERED: Final = (0, 0)
@@ -90,10 +91,10 @@ def _place(addr: Value, step: Step) -> tuple[int, int] | None:
     base, offset = addr, 0
     if addr.prim == "add":
         base, displacement = addr.args
-        known = constant(displacement, step.fields)
-        if known is None:
+        unsigned = known(displacement, step.fields)
+        if unsigned is None:
             return None
-        offset = known - (known >> 63 << 64)
+        offset = unsigned - (unsigned >> 63 << 64)
     if base.prim != "read_x":
         return None
     which = base.attrs[0]

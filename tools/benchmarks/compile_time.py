@@ -112,7 +112,7 @@ def loop_address(machine: Machine) -> int:
 
 def _lower(plan: RegionPlan, machine: Machine) -> ir.Module:
     module = ir.Module("region")
-    lower_region(module, "region", plan, machine.config)
+    lower_region(module, "region", plan, machine.config, {})
     return module
 
 
