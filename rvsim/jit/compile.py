@@ -14,8 +14,18 @@ import llvmlite.binding as llvm
 from rvsim.ir.llvm_engine import target_machine
 
 _CODE_GENERATION: Final = 2
-_PASSES: Final = 1
-"""Level 2 takes half as long again over a region, which then runs no faster."""
+_PASSES: Final = (
+    "sroa",
+    "simplify_cfg",
+    "instruction_combine",
+    "simplify_cfg",
+    "dead_code_elimination",
+)
+"""Registers into values, and what is plain.
+
+LLVM's own pipelines take two to six times as long, and regions are slower for what they add, since
+more values stay alive (docs/performance.md).  NewGVN ends the process on some regions (LLVM 22).
+"""
 
 _numbers: Final = itertools.count()
 
@@ -60,13 +70,10 @@ def object_code(module: Any, machine: Any = None) -> bytes:
     parsed.triple = machine.triple
     parsed.data_layout = str(machine.target_data)
     parsed.verify()
-    # Guest loops are written as vectors already, and long chains make the vectorisers slow.
-    options = llvm.create_pipeline_tuning_options(speed_level=_PASSES)
-    options.loop_vectorization = False
-    options.slp_vectorization = False
-    options.loop_unrolling = False
-    passes = llvm.create_pass_builder(machine, options)
-    passes.getModulePassManager().run(parsed, passes)
+    passes = llvm.create_new_module_pass_manager()
+    for name in _PASSES:
+        getattr(passes, f"add_{name}_pass")()
+    passes.run(parsed, llvm.create_pass_builder(machine, llvm.create_pipeline_tuning_options()))
     return bytes(machine.emit_object(parsed))
 
 

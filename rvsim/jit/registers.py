@@ -131,9 +131,7 @@ def _clusters(groups: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 class RegionState(StateAccess):
     """The state of a region under construction; `leave` is where a trap goes instead."""
 
-    def __init__(
-        self, frame: Frame, base: Any, used: Usage, vlen: int, arrays: ArraySlots
-    ) -> None:
+    def __init__(self, frame: Frame, base: Any, used: Usage, vlen: int, arrays: ArraySlots) -> None:
         self.arrays = arrays
         self.frame = frame
         entry = frame.entry
