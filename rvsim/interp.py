@@ -13,12 +13,11 @@ from collections import Counter, deque
 from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from types import CodeType
-from typing import Any, Final, Protocol
+from typing import TYPE_CHECKING, Any, Final, Protocol
 
 import numpy as np
 
 from rvsim.config import MACHINE, Config
-from rvsim.cost.model import CostModel
 from rvsim.decode import Decoded, decode, fetch, problems, refusal
 from rvsim.insn.isa import isa
 from rvsim.insn.priv import unit_off
@@ -34,6 +33,9 @@ from rvsim.mem import PAGE, GuestFault, Memory
 from rvsim.state import SLOT, State
 from rvsim.vec.shapes import Known
 from rvsim.vec.vtype import VILL, VType
+
+if TYPE_CHECKING:
+    from rvsim.cost.model import CostModel
 
 ILLEGAL: Final = 2
 _FAULT_CAUSE: Final = {"fetch": 12, "load": 13, "store": 15}

@@ -6,11 +6,10 @@ import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any, BinaryIO, Final, Literal
+from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 from rvsim.bare import BareMetal, HostExit
 from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, VlPolicy
-from rvsim.cost import Core, CostModel, load_core
 from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
@@ -28,6 +27,9 @@ from rvsim.mem import Memory
 from rvsim.profiles import DEFAULT_CPU, make_config
 from rvsim.state import State
 from rvsim.traffic import counting
+
+if TYPE_CHECKING:
+    from rvsim.cost import Core, CostModel
 
 ECALL_FROM_U: Final = 8
 SIGNALS: Final = {1: 11, 2: 4, 3: 5, 4: 7, 5: 11, 6: 7, 7: 11, 12: 11, 13: 11, 15: 11}
@@ -68,12 +70,18 @@ class RunResult:
         return tuple(row.tobytes() for row in self.machine.state.v)
 
 
+def _cost_model(core: str | Core) -> CostModel:
+    from rvsim.cost import CostModel, load_core
+
+    return CostModel(load_core(core) if isinstance(core, str) else core)
+
+
 class Machine:
     """One hart and its memory; `cost` names a core, or is one, whose cycles are counted.
 
     With `cache` the engine jit keeps what it compiles for the next run, in the user's cache folder.
     With `statistics`, both engines count what they execute, and the bytes that it moves.  Compiled
-    code knows no listeners and no cycles: with `names`, `retired` or `cost`, nothing is compiled.
+    code knows no listeners: with `names` or `retired`, nothing is compiled.
 
     >>> from rvsim.toolchain import build_kernel
     >>> machine = Machine(vlen=256)
@@ -94,7 +102,7 @@ class Machine:
         reserved: Reserved = "trap",
         reduction_order: str = "sequential",
         host_float: bool = True,
-        engine: str = "numpy",
+        engine: str = "jit",
         cache: bool = True,
         memory_size: int = 4 << 30,
         cost: str | Core | None = None,
@@ -116,9 +124,8 @@ class Machine:
         )
         self._cpu = cpu
         self.memory = Memory(memory_size)
-        core = load_core(cost) if isinstance(cost, str) else cost
-        self.cost = None if core is None else CostModel(core)
         vlen = self.config.vlen
+        self.cost = None if cost is None else _cost_model(cost)
         self.state = State(vlen) if self.cost is None else self.cost.make_state(vlen)
         self.state["vtype"] = 1 << 63
         self.note = note

@@ -104,10 +104,10 @@ class Options:
 )
 @click.option(
     "--engine",
-    type=click.Choice(["numpy", "jit"]),
-    default="numpy",
+    type=click.Choice(["jit", "numpy"]),
+    default="jit",
     show_default=True,
-    help="jit compiles hot loops; with --trace the reference engine executes everything.",
+    help="jit compiles hot code; numpy is the reference, which also executes what is traced.",
 )
 @click.option(
     "--no-cache",
@@ -274,7 +274,6 @@ def _place_of_interrupt(machine: Machine) -> Iterator[None]:
 
 def _report(options: Options, machine: Machine, result: RunResult) -> None:
     """Say on stderr why the program did not end by itself."""
-    where = machine.place(machine.state["pc"])
     if result.trap is not None:
         from rvsim.report import recent_report, trap_report
 
@@ -286,6 +285,7 @@ def _report(options: Options, machine: Machine, result: RunResult) -> None:
         limits = {"max_insns": f"--max-insns {options.max_insns}"}
         limit = limits.get(result.reason, f"--timeout {options.timeout}")
         done = f"{result.instret} instructions"
+        where = machine.place(machine.state["pc"])
         click.echo(f"rvsim: limit {limit} reached after {done}, at {where}", err=True)
         if machine.process is not None and not machine.process.has_called:
             click.echo(f"  {_NO_WAY_OUT}", err=True)
