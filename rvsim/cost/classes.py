@@ -58,6 +58,7 @@ class VectorTiming:
     """How one vector instruction takes its time, for what it is: see `isa/cores/x60.toml`.
 
     With `halves` the occupancy is what those add up to, and `occupancy` that of a full vl.
+    `granules` are cycles for each 16 bytes that a strided segment touches, besides.
     """
 
     latency: Formula
@@ -67,6 +68,7 @@ class VectorTiming:
     chain: bool = True
     release: float | None = None
     halves: Halves | None = None
+    granules: float = 0
 
     def occupied(self, size: Size) -> float:
         """Cycles that it keeps its unit, with a full vl."""
@@ -157,7 +159,7 @@ def _vector_value(where: str, key: str, value: Any) -> Any:
                 raise RvsimError(f"{where}: {error}") from None
         case "old":
             return _cycles(where, value, low=-100)
-        case "release":
+        case "release" | "granules":
             return _cycles(where, value)
         case "halves" if isinstance(value, Mapping) and value.keys() == _HALVES:
             return Halves(**{k: _cycles(f"{where}.{k}", v) for k, v in value.items()})

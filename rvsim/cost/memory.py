@@ -37,9 +37,11 @@ class Span:
 def _misaligned(facts: Facts, span: Span) -> Value:
     """Whether its registers touch one more granule of 16 bytes than they have to, whatever vl is.
 
-    Element by element there is no such thing: strided, indexed, segments of many fields.
+    Element by element there is no such thing: strided, indexed, segments of many fields; nor has
+    it been seen with stores of segments.
     """
-    if facts.style in ("strided", "indexed") or facts.operands[0].nf > _FIELDS_AS_WHOLES:
+    most_fields = 1 if facts.is_store else _FIELDS_AS_WHOLES
+    if facts.style in ("strided", "indexed") or facts.operands[0].nf > most_fields:
         return ir.const(0, 1)
     if facts.style == "mask":
         size = -(-facts.context.vlmax // 8)
@@ -170,7 +172,7 @@ def vector_load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     span = _span(facts)
     misaligned = _misaligned(facts, span)
     extra = _load_extra(h, span, time)
-    beats = fixed(timing.occupied(facts.size))
+    beats = _beats(facts, timing)
     busy = time + beats + _split_beats(core, misaligned, _LOAD)
     put("lsu_free", busy + extra)
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
@@ -180,11 +182,23 @@ def vector_load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     why = ir.where(extra == 0, raw(facts.unit), get("level"))
     last = first + (beats - CYCLE)
     for j in range(n):
-        ready = first + j * beats // n if _is_run(facts) else last
+        ready = first + j * fixed(timing.occupied(facts.size)) // n if _is_run(facts) else last
         ir.write_array("ready_v", dest.half(j), ready)
     for r in range(dest.nregs):
         ir.write_array("why_v", dest.register(r), why)
     put("end", latest(get("end"), last))
+
+
+def _beats(facts: Facts, timing: VectorTiming) -> Value:
+    """How long the unit is busy, with what the segments of a strided access touch."""
+    beats = ir.const(fixed(timing.occupied(facts.size)), 64)
+    if not timing.granules:
+        return beats
+    n, data = facts.context.vlmax, facts.operands[0]
+    segment = (1 << data.eew_log2) // 8 * data.nf
+    low = (ir.iota(n, 64) * ir.read_x("rs2") + ir.read_x("rs1")) & (_BEAT_BYTES - 1)
+    more = ir.reduce("add", ir.shr_u(low + (segment - 1), 4))
+    return beats + (more + n) * fixed(timing.granules)
 
 
 def _is_run(facts: Facts) -> bool:
@@ -243,13 +257,13 @@ def vector_store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     misaligned = _misaligned(facts, span)
     left = _drained(begin)
     extra = _store_extra(h, span, begin)
-    beats = fixed(timing.occupied(facts.size))
+    beats = _beats(facts, timing)
     cost = beats + _split_beats(core, misaligned, _STORE)
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
     put("lsu_free", latest(get("lsu_free"), time) + cost + extra)
     put("stores_done", latest(get("stores_done"), begin + cost))
     data = facts.operands[0]
-    read = begin + max(CYCLE, beats - CYCLE)
+    read = begin + ir.max_u(beats - CYCLE, CYCLE)
     read += ir.where(misaligned, fixed(core.lsu.misaligned_release), ir.const(0, 64))
     for r in range(data.nregs):
         register = data.register(r)
@@ -274,7 +288,7 @@ def _data_times(core: Core, facts: Facts) -> list[Value]:
     return times
 
 
-def _buffer(core: Core, facts: Facts, span: Span, beats: int, left: Value, begin: Value) -> Value:
+def _buffer(core: Core, facts: Facts, span: Span, beats: Value, left: Value, begin: Value) -> Value:
     """A run of bytes that hits L1 goes through the store buffer; when a stream has written it."""
     if not _is_run(facts):
         put("stored", left)
