@@ -2,8 +2,9 @@
 
 `core` holds the numbers, from `isa/cores/*.toml`.  For each instruction `program` traces a second
 small program, over the facts that its definition gives (`facts`) and one CostState (`state`):
-`scalar`, `vector` and `memory` say what happens, `issue` charges every cycle to one reason,
-`caches` is the path that a plain L1 hit never takes.  `model` runs them on a machine.
+`scalar`, `vector`, `lsu` and `vector_memory` say what happens, `issue` charges every cycle to one
+reason, `hierarchy`, `caches` and `streams` are the path that a plain L1 hit never takes.  `model`
+runs them on a machine.
 """
 
 from rvsim.cost.core import DEFAULT_CORE, Core, core_names, describe, load_core

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-import copy
-import difflib
-import re
 import tomllib
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import Field, dataclass, field, fields
-from pathlib import Path
 from typing import Any, Final, TypeVar
 
+from rvsim.cost import overrides as overrides_of
 from rvsim.cost.classes import ScalarClass, VectorClass, read_scalar, read_vector
 from rvsim.data import data_path
 from rvsim.errors import RvsimError
 
 DEFAULT_CORE: Final = "x60"
 CONFIDENCE: Final = ("measured", "derived", "borrowed", "guessed")
-_SIZES: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}
-_ABOUT: Final = frozenset({"source", "confidence"})
 
 T = TypeVar("T")
 
@@ -217,24 +212,37 @@ def load_core(name: str = DEFAULT_CORE, overrides: Sequence[str] = ()) -> Core:
     A file holds tables of the same names with the numbers that differ.  RvsimError names a number
     that is unknown or out of range.
     """
-    if name not in core_names():
-        raise RvsimError(f"unknown core {name!r}", hint=_did_you_mean(name, core_names()))
-    path = data_path("isa") / "cores" / f"{name}.toml"
-    raw = tomllib.loads(path.read_text("utf-8"))
+    raw = _tables(name)
     for override in overrides:
-        _override(raw, override)
+        overrides_of.apply(raw, override)
     return _parse(raw)
 
 
 def describe(name: str = DEFAULT_CORE) -> Iterator[tuple[str, Any, str, str]]:
-    """(dotted name, value, source, confidence) of every number of a core."""
+    """(dotted name, value, source, confidence) of every number of a core, but those of cases."""
+    yield from _described(_tables(name), (), "", "")
+
+
+def _described(
+    table: Mapping[str, Any], prefix: tuple[str, ...], source: str, confidence: str
+) -> Iterator[tuple[str, Any, str, str]]:
+    source, confidence = table.get("source", source), table.get("confidence", confidence)
+    if "value" in table:
+        yield ".".join(prefix), table["value"], source, confidence
+        return
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _described(value, (*prefix, key), source, confidence)
+        elif isinstance(value, int | float):
+            yield ".".join((*prefix, key)), value, source, confidence
+
+
+def _tables(name: str) -> dict[str, Any]:
+    known = core_names()
+    if name not in known:
+        raise RvsimError(f"unknown core {name!r}", hint=overrides_of.did_you_mean(name, known))
     path = data_path("isa") / "cores" / f"{name}.toml"
-    raw = tomllib.loads(path.read_text("utf-8"))
-    for dotted, (parent, key) in _leaves(raw, ()).items():
-        value = parent[key]
-        about = value if isinstance(value, dict) else parent
-        number = value["value"] if isinstance(value, dict) else value
-        yield dotted, number, about.get("source", ""), about.get("confidence", "")
+    return tomllib.loads(path.read_text("utf-8"))
 
 
 def _parse(raw: Mapping[str, Any]) -> Core:
@@ -268,66 +276,3 @@ def _checked(dotted: str, number: Field[Any], table: Mapping[str, Any]) -> Any:
     if number.metadata["power_of_two"] and value & (value - 1):
         raise RvsimError(f"{dotted} = {value!r} is not a power of two")
     return value
-
-
-# -- overrides
-
-
-def _override(raw: dict[str, Any], override: str) -> None:
-    if override.endswith(".toml"):
-        for dotted, value in _file_values(Path(override)):
-            _set(raw, dotted, value, override)
-        return
-    dotted, equals, text = override.partition("=")
-    if not equals:
-        raise RvsimError(f"{override!r} sets nothing", hint="write l1d.size=64K, or a .toml file")
-    _set(raw, dotted.strip(), _value(dotted, text.strip()), override)
-
-
-def _file_values(path: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise RvsimError(f"can't read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RvsimError(f"{path} is no TOML file: {error}") from error
-    for dotted, (parent, key) in _leaves(table, ()).items():
-        value = parent[key]
-        yield dotted, value["value"] if isinstance(value, dict) else value
-
-
-def _value(dotted: str, text: str) -> int | float:
-    match = re.fullmatch(r"(-?[0-9]+)([KM]?)", text)
-    if match:
-        return int(match[1]) * _SIZES[match[2]]
-    try:
-        return float(text)
-    except ValueError:
-        raise RvsimError(f"{dotted} = {text!r} is not a number", hint="sizes: 64K, 1M") from None
-
-
-def _leaves(
-    table: dict[str, Any], prefix: tuple[str, ...]
-) -> dict[str, tuple[dict[str, Any], str]]:
-    """Every number by its dotted name, as the table that holds it and its key there."""
-    found: dict[str, tuple[dict[str, Any], str]] = {}
-    for key, value in table.items():
-        if isinstance(value, dict) and "value" not in value:
-            found |= _leaves(value, (*prefix, key))
-        elif isinstance(value, int | float | dict) and key not in _ABOUT:
-            found[".".join((*prefix, key))] = (table, key)
-    return found
-
-
-def _set(raw: dict[str, Any], dotted: str, value: Any, override: str) -> None:
-    known = _leaves(raw, ())
-    if dotted not in known:
-        raise RvsimError(f"unknown number {dotted!r} of a core", hint=_did_you_mean(dotted, known))
-    parent, key = known[dotted]
-    about = {"source": override, "confidence": "guessed"}
-    parent[key] = {"value": value, **about} if isinstance(parent[key], dict) else copy.copy(value)
-
-
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"

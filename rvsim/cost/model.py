@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any
 
-from rvsim.cost.caches import Hierarchy
 from rvsim.cost.core import Core
 from rvsim.cost.formula import CYCLE
+from rvsim.cost.hierarchy import Hierarchy
 from rvsim.cost.program import cost_program, extra_fields
 from rvsim.cost.reasons import REASONS
 from rvsim.cost.state import EPOCH, SITES, array_lengths, reset, word_index

@@ -6,10 +6,10 @@ from collections.abc import Mapping
 from typing import Final
 
 from rvsim import ir
-from rvsim.cost import memory, scalar, vector
-from rvsim.cost.caches import Hierarchy
+from rvsim.cost import lsu, scalar, vector, vector_memory
 from rvsim.cost.core import Core
 from rvsim.cost.facts import Facts
+from rvsim.cost.hierarchy import Hierarchy
 from rvsim.cost.state import get
 from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
@@ -43,9 +43,9 @@ def _time(h: Hierarchy, facts: Facts) -> None:
         if not facts.is_memory:
             vector.arithmetic(core, facts, timing)
         elif facts.is_store:
-            memory.vector_store(h, facts, timing)
+            vector_memory.store(h, facts, timing)
         else:
-            memory.vector_load(h, facts, timing)
+            vector_memory.load(h, facts, timing)
         return
     plain = core.scalar[unit].at(facts.situation)
     if unit is Unit.VSET:
@@ -55,9 +55,9 @@ def _time(h: Hierarchy, facts: Facts) -> None:
     elif unit is Unit.JUMP:
         scalar.jump(core, facts, plain)
     elif unit in _SCALAR_MEMORY:
-        memory.scalar(h, facts, plain)
+        lsu.scalar(h, facts, plain)
     elif facts.insn.name in _DATA_HINTS:
-        memory.prefetch(h, facts)
+        lsu.prefetch(h, facts)
     elif unit in _SERIALISING:
         scalar.serialising(core, facts, plain)
     else:

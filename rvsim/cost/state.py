@@ -49,6 +49,7 @@ _COUNTS: Final = (
     "random",  # state of the replacement of L2
     "next_stream",  # the stream to replace next
     "extra",  # of an access, while its lines are gone through
+    "element_extra",  # of a strided or indexed access, while its elements are gone through
     "going",  # whether a stream goes on to bring lines
     "start_why",  # why the last vector instruction that waited for its start did
 )

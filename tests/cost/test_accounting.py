@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rvsim.cost import load_core
+from rvsim.cost import describe, load_core
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
@@ -81,6 +81,29 @@ def test_bad_numbers_are_refused_by_name(override: str, message: str, hint: str 
     with pytest.raises(RvsimError, match=message) as caught:
         load_core("x60", [override])
     assert hint is None or hint in (caught.value.hint or "")
+
+
+def test_every_number_says_where_it_is_from() -> None:
+    numbers = list(describe("x60"))
+    assert len(numbers) > 100
+    for name, _, source, confidence in numbers:
+        assert source, name
+        assert confidence in ("measured", "derived", "borrowed", "guessed"), name
+
+
+def test_strided_accesses_touch_only_their_lines() -> None:
+    """Four elements 4 KB apart: four lines, and those that the prefetcher may have added."""
+    source = """.globl main
+    main: la a0, data; li a1, 4096; vsetivli t0, 4, e8, m1, ta, ma; vlse8.v v8, (a0), a1; ebreak
+    .data; .balign 4096; data: .zero 32768"""
+    machine = Machine(cost="x60")
+    machine.load(assemble(source))
+    machine.run()
+    assert machine.image is not None
+    data = machine.image.symbols.address("data")
+    assert data is not None
+    lines = {(line - 1) * 64 - data for line in machine.state.arrays["l1d_line"] if line}
+    assert lines & set(range(0, 32768)) == {0, 4096, 8192, 12288}
 
 
 def test_a_core_that_there_is_not() -> None:

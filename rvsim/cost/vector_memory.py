@@ -1,37 +1,63 @@
-"""Timing of loads and stores: one load/store unit, in order, and the stores behind it."""
+"""Timing of vector loads and stores: beats of the load/store unit, and the stores behind it."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 from rvsim import ir
-from rvsim.cost.caches import Hierarchy, find, hit
-from rvsim.cost.classes import ScalarTiming, VectorTiming
+from rvsim.cost.classes import VectorTiming
 from rvsim.cost.core import Core
-from rvsim.cost.facts import Facts, registers_of, transplant
+from rvsim.cost.facts import Facts, transplant
 from rvsim.cost.formula import CYCLE, fixed
-from rvsim.cost.issue import Issuer, ceil, latest, reason_in
+from rvsim.cost.hierarchy import Hierarchy
+from rvsim.cost.issue import Issuer, latest, reason_in
+from rvsim.cost.lsu import Span, begin_after, load_extra, store_extra, wait_for_unit
 from rvsim.cost.reasons import STORE, UNIT_LSU, VSETVL, WAR, raw
-from rvsim.cost.scalar import deliver, wait_for, wait_for_sources
+from rvsim.cost.scalar import wait_for_sources
 from rvsim.cost.state import get, put
 from rvsim.ir import Value
 
 _BEAT_BYTES = 16
 _FIELDS_AS_WHOLES = 4
 _LOAD, _STORE = 1, 2
-_LINE_BITS = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Span:
-    """The bytes of an access: whether there are any, its lowest and its highest address."""
+def _span(facts: Facts) -> Span:
+    """Bytes of a run, from the lowest to the highest within vl."""
+    data, vl = facts.operands[0], ir.read("vl")
+    address = transplant(facts.access.args[0])
+    if facts.style == "whole":
+        nbytes = ir.const(data.nregs * facts.context.config.vlenb, 64)
+    elif facts.style == "mask":
+        nbytes = ir.shr_u(vl + 7, 3)
+    else:
+        nbytes = vl * _segment_bytes(facts)
+    return Span(nbytes != 0, address, address + nbytes - 1)
 
-    any: Value
-    low: Value
-    high: Value
 
-    def line(self, core: Core, address: Value) -> Value:
-        return ir.shr_u(address, core.l1d.line.bit_length() - 1)
+def _segment_bytes(facts: Facts) -> int:
+    data = facts.operands[0]
+    return (1 << data.eew_log2) // 8 * data.nf
+
+
+def _extra(h: Hierarchy, facts: Facts, time: Value) -> tuple[Span, Value]:
+    """The bytes of an access, of its first element if it is no run, and what it waits for."""
+    of_span = store_extra if facts.is_store else load_extra
+    if facts.style not in ("strided", "indexed"):
+        span = _span(facts)
+        return span, of_span(h, span, time)
+    addresses = None if facts.style == "strided" else transplant(facts.access.args[0])
+    put("element_extra", 0)
+    with ir.repeat(ir.read("vl")) as i:
+        if addresses is None:
+            address = ir.read_x("rs1") + ir.read_x("rs2") * i
+        else:
+            lane = i * facts.operands[0].nf
+            address = ir.extract(ir.take(addresses, ir.splat(lane, 1)), 0)
+        so_far = get("element_extra")
+        span = Span(ir.const(1, 1), address, address + (_segment_bytes(facts) - 1))
+        extra = of_span(h, span, time + i * CYCLE + so_far)
+        put("element_extra", so_far + extra)
+    nothing = Span(ir.const(0, 1), ir.const(0, 64), ir.const(0, 64))
+    return nothing, get("element_extra")
 
 
 def _misaligned(facts: Facts, span: Span) -> Value:
@@ -59,103 +85,7 @@ def _split_beats(core: Core, misaligned: Value, kind: int) -> Value:
     return ir.where(pays, fixed(core.lsu.misaligned_beats), ir.const(0, 64))
 
 
-def _begin(time: Value) -> Value:
-    """When an access that issued at `time` starts: the unit may be busy for part of that cycle."""
-    return latest(time, get("lsu_free"))
-
-
-def _wait_for_unit(issuer: Issuer) -> None:
-    issuer.wait(get("lsu_free") & -CYCLE, lambda: get("lsu_why"))
-
-
-def _load_extra(h: Hierarchy, span: Span, time: Value) -> Value:
-    """Extra cycles of a load; none on the short path."""
-    first, last = span.line(h.core, span.low), span.line(h.core, span.high)
-    short = (first == last) & hit(h.core, first, time, store=False)
-    return ir.invoke(h.load_lines, first, last, time, when=span.any & ~short)
-
-
-def _store_extra(h: Hierarchy, span: Span, time: Value) -> Value:
-    """Extra cycles of a store; ``store_hit`` says whether L1 took it."""
-    first, last = span.line(h.core, span.low), span.line(h.core, span.high)
-    put("store_hit", 1)
-    short = (first == last) & hit(h.core, first, time, store=True)
-    return ir.invoke(h.store_lines, first, last, time, when=span.any & ~short)
-
-
-# -- scalar
-
-
-def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
-    """A scalar load or store, or an atomic operation, which is a load that takes longer."""
-    core = h.core
-    issuer = Issuer(core, memory=True)
-    address, width = _scalar_address(facts)
-    wait_for(issuer, registers_of(facts.scalar_access[0]))
-    if facts.is_store:
-        for register in facts.scalar_sources:
-            ready = ir.read_array("ready_x", register) + fixed(core.lsu.scalar_store)
-            issuer.wait(ready, reason_in("why_x", register))
-    _wait_for_unit(issuer)
-    time = ceil(_begin(issuer.issue()))
-    span = Span(ir.const(1, 1), address, address + (width // 8 - 1))
-    extra = ceil((_store_extra if facts.is_store else _load_extra)(h, span, time))
-    put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
-    if facts.is_store:
-        put("lsu_free", time + CYCLE + extra)
-        return
-    put("lsu_free", time + CYCLE)
-    ready = time + fixed(timing.latency) + extra
-    deliver(facts, ready, ir.where(extra == 0, raw(facts.unit), get("level")))
-    put("end", latest(get("end"), ready))
-
-
-def _scalar_address(facts: Facts) -> tuple[Value, int]:
-    address, width = facts.scalar_access
-    return transplant(address), width
-
-
-def prefetch(h: Hierarchy, facts: Facts) -> None:
-    """A hint: the line comes into L1, and nobody waits for it."""
-    issuer = Issuer(h.core, memory=True)
-    wait_for(issuer, (ir.param("rs1"),))
-    _wait_for_unit(issuer)
-    time = ceil(_begin(issuer.issue()))
-    line = ir.shr_u(ir.read_x("rs1") + ir.param("imm"), h.core.l1d.line.bit_length() - 1)
-    found, _ = find(h.core.l1d, "l1d", line)
-    ir.invoke(h.fill, line, time, 1, when=~found)
-    put("lsu_free", time + CYCLE)
-    put("lsu_why", UNIT_LSU)
-
-
-# -- vector
-
-
-def _span(facts: Facts) -> Span:
-    """Bytes from the lowest to the highest that the active part of vl reaches."""
-    data = facts.operands[0]
-    width = (1 << data.eew_log2) // 8 * data.nf
-    vl = ir.read("vl")
-    address = transplant(facts.access.args[0])
-    match facts.style:
-        case "whole":
-            nbytes = ir.const(data.nregs * facts.context.config.vlenb, 64)
-        case "mask":
-            nbytes = ir.shr_u(vl + 7, 3)
-        case "unit" | "fault_only_first":
-            nbytes = vl * width
-        case "strided":
-            base, reach = ir.read_x("rs1"), ir.read_x("rs2") * (vl - 1)
-            down = ir.lt_s(ir.read_x("rs2"), 0)
-            low = ir.where(down, base + reach, base)
-            return Span(vl != 0, low, ir.where(down, base, base + reach) + (width - 1))
-        case "indexed":
-            low, high = ir.reduce("min_u", address), ir.reduce("max_u", address)
-            return Span(vl != 0, low, high + (width - 1))
-    return Span(nbytes != 0, address, address + nbytes - 1)
-
-
-def vector_load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
+def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     """Blocks issue until the unit is free and the destination's readers are done."""
     core = h.core
     issuer = _vector_issuer(core, facts)
@@ -168,10 +98,9 @@ def vector_load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
         issuer.wait(before, reason_in("why_v", dest.register(r)))
     _wait_for_index(issuer, facts)
     _wait_for_drain(core, issuer)
-    time = _begin(issuer.issue())
-    span = _span(facts)
+    time = begin_after(issuer.issue())
+    span, extra = _extra(h, facts, time)
     misaligned = _misaligned(facts, span)
-    extra = _load_extra(h, span, time)
     beats = _beats(facts, timing)
     busy = time + beats + _split_beats(core, misaligned, _LOAD)
     put("lsu_free", busy + extra)
@@ -211,7 +140,7 @@ def _vector_issuer(core: Core, facts: Facts) -> Issuer:
     issuer = Issuer(core, vector=True, memory=True)
     wait_for_sources(issuer, facts)
     issuer.wait(get("vset_ready"), VSETVL)
-    _wait_for_unit(issuer)
+    wait_for_unit(issuer)
     return issuer
 
 
@@ -240,7 +169,7 @@ def _wait_for_drain(core: Core, issuer: Issuer) -> None:
     issuer.wait(time + over, STORE)
 
 
-def vector_store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
+def store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     """Issues without waiting for its data, unless a stream of stores is too far ahead."""
     core = h.core
     buffer = core.store_buffer
@@ -253,10 +182,9 @@ def vector_store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     issuer.wait(ir.where(blocked, stream, issuer.now), STORE)
     time = issuer.issue()
     begin = latest(begin, time)
-    span = _span(facts)
-    misaligned = _misaligned(facts, span)
     left = _drained(begin)
-    extra = _store_extra(h, span, begin)
+    span, extra = _extra(h, facts, begin)
+    misaligned = _misaligned(facts, span)
     beats = _beats(facts, timing)
     cost = beats + _split_beats(core, misaligned, _STORE)
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))

@@ -1,0 +1,148 @@
+"""The memory hierarchy as subprograms: what a load or store that is not a plain L1 hit costs.
+
+`hit` is the short path, made part of an instruction's program; the rest is invoked where that does
+not do.  Times are those of the load/store unit; results are extra cycles.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from functools import cached_property
+
+from rvsim import ir
+from rvsim.cost.caches import Fills, find, oldest
+from rvsim.cost.core import Core
+from rvsim.cost.formula import fixed
+from rvsim.cost.issue import latest, lose
+from rvsim.cost.reasons import FETCH
+from rvsim.cost.state import get, put
+from rvsim.cost.streams import Streams
+from rvsim.ir import Value
+from rvsim.ir.trace import Subprogram
+
+_LINE_STEP = fixed(4)
+"""Between the lines of one access."""
+
+
+def hit(core: Core, line: Value, time: Value, *, store: bool) -> Value:
+    """The short path: whether a line is in L1 and nothing is to be waited for; marks its use."""
+    found, place = find(core.l1d, "l1d", line)
+    if not store:
+        found &= ir.read_array("l1d_arrival", place) == 0
+    with ir.when(found):
+        ir.write_array("l1d_used", place, time)
+        if store:
+            ir.write_array("l1d_dirty", place, 1)
+    return found
+
+
+@dataclass(frozen=True)
+class Hierarchy:
+    """The subprograms of one core's memory."""
+
+    core: Core
+
+    @cached_property
+    def fills(self) -> Fills:
+        return Fills(self.core)
+
+    @cached_property
+    def streams(self) -> Streams:
+        return Streams(self.fills)
+
+    # -- loads
+
+    @cached_property
+    def load_lines(self) -> Subprogram:
+        """Extra cycles of a load of the lines `first` to `last`."""
+
+        def body(first: Value, last: Value, time: Value) -> Value:
+            put("extra", 0)
+            with ir.repeat(last - first + 1) as i:
+                so_far = get("extra")
+                extra = ir.invoke(self.load_line, first + i, time + so_far + i * _LINE_STEP)
+                put("extra", so_far + extra)
+            return get("extra")
+
+        return ir.subprogram("cost_load_lines", "first last time", body)
+
+    @cached_property
+    def load_line(self) -> Subprogram:
+        """Extra cycles of a load of one line: until it arrives, or none; streams look on."""
+
+        def body(line: Value, time: Value) -> Value:
+            found, place = find(self.core.l1d, "l1d", line)
+            arrival = ir.read_array("l1d_arrival", place)
+            with ir.when(found):
+                ir.write_array("l1d_used", place, time)
+                ir.write_array("l1d_arrival", place, 0)
+            missed = ir.invoke(self.fills.fill, line, time, 0, when=~found)
+            arrival = ir.where(found, arrival, missed)
+            late = ir.where(ir.lt_u(time, arrival), arrival - time, 0)
+            evicted = get("eviction")
+            put("eviction", 0)
+            ir.invoke(self.streams.look_on, line, time, ir.zext(found, 64))
+            return late + evicted
+
+        return ir.subprogram("cost_load_line", "line time", body)
+
+    # -- stores
+
+    @cached_property
+    def store_lines(self) -> Subprogram:
+        """Extra cycles of a store to the lines `first` to `last`; ``store_hit``: all were in L1."""
+
+        def body(first: Value, last: Value, time: Value) -> Value:
+            put("extra", 0)
+            put("store_hit", 1)
+            with ir.repeat(last - first + 1) as i:
+                so_far = get("extra")
+                extra = ir.invoke(self.store_line, first + i, time + so_far + i * _LINE_STEP)
+                put("extra", so_far + extra)
+            return get("extra")
+
+        return ir.subprogram("cost_store_lines", "first last time", body)
+
+    @cached_property
+    def store_line(self) -> Subprogram:
+        """One that misses L1 goes on to L2, where stores to one line are gathered."""
+
+        def body(line: Value, time: Value) -> Value:
+            l2 = self.core.l2
+            found, place = find(self.core.l1d, "l1d", line)
+            with ir.when(found):
+                ir.write_array("l1d_used", place, time)
+                ir.write_array("l1d_dirty", place, 1)
+            with ir.when(~found):
+                put("store_hit", 0)
+            gathered = get("missed_line") == line + 1
+            goes = ~found & ~gathered
+            with ir.when(goes):
+                put("missed_line", line + 1)
+                put("store_path_free", latest(get("store_path_free"), time) + fixed(l2.store))
+                put("bus_free", latest(get("bus_free"), time) + fixed(l2.store_fill))
+            in_l2 = ir.invoke(self.fills.use_l2, line, 1, when=goes)
+            written = ir.invoke(self.fills.use_dram, time, 1, when=goes & (in_l2 == 0))
+            busy = latest(get("store_path_free"), written)
+            allowed = time + fixed(l2.store_slack)
+            return ir.where(goes & ir.lt_u(allowed, busy), busy - allowed, 0)
+
+        return ir.subprogram("cost_store_line", "line time", body)
+
+    # -- instructions
+
+    @cached_property
+    def fetch(self) -> Subprogram:
+        """The line of the next instruction, for the L1I; a miss stops issue."""
+
+        def body(line: Value, site: Value) -> None:
+            put("fetch_line", line)
+            now = get("now")
+            found, place = find(self.core.l1i, "l1i", line)
+            at = ir.where(found, place, oldest(self.core.l1i, "l1i", line))
+            ir.write_array("l1i_used", at, now)
+            ir.write_array("l1i_line", at, line + 1)
+            with ir.when(~found):
+                lose(fixed(self.core.l1i.miss), FETCH)
+
+        return ir.subprogram("cost_fetch", "line site", body)

@@ -1,0 +1,96 @@
+"""The load/store unit, one access at a time and in order, and the scalar accesses it makes."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from rvsim import ir
+from rvsim.cost.caches import find
+from rvsim.cost.classes import ScalarTiming
+from rvsim.cost.core import Core
+from rvsim.cost.facts import Facts, registers_of, transplant
+from rvsim.cost.formula import CYCLE, fixed
+from rvsim.cost.hierarchy import Hierarchy, hit
+from rvsim.cost.issue import Issuer, ceil, latest, reason_in
+from rvsim.cost.reasons import UNIT_LSU, raw
+from rvsim.cost.scalar import deliver, wait_for
+from rvsim.cost.state import get, put
+from rvsim.ir import Value
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """The bytes of an access: whether there are any, its lowest and its highest address."""
+
+    any: Value
+    low: Value
+    high: Value
+
+    def line(self, core: Core, address: Value) -> Value:
+        return ir.shr_u(address, core.l1d.line.bit_length() - 1)
+
+
+def begin_after(time: Value) -> Value:
+    """When an access that issued at `time` starts: the unit may be busy for part of that cycle."""
+    return latest(time, get("lsu_free"))
+
+
+def wait_for_unit(issuer: Issuer) -> None:
+    issuer.wait(get("lsu_free") & -CYCLE, lambda: get("lsu_why"))
+
+
+def load_extra(h: Hierarchy, span: Span, time: Value) -> Value:
+    """Extra cycles of a load; none on the short path."""
+    first, last = span.line(h.core, span.low), span.line(h.core, span.high)
+    short = (first == last) & hit(h.core, first, time, store=False)
+    return ir.invoke(h.load_lines, first, last, time, when=span.any & ~short)
+
+
+def store_extra(h: Hierarchy, span: Span, time: Value) -> Value:
+    """Extra cycles of a store; ``store_hit`` says whether L1 took it."""
+    first, last = span.line(h.core, span.low), span.line(h.core, span.high)
+    put("store_hit", 1)
+    short = (first == last) & hit(h.core, first, time, store=True)
+    return ir.invoke(h.store_lines, first, last, time, when=span.any & ~short)
+
+
+def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
+    """A scalar load or store, or an atomic operation, which is a load that takes longer."""
+    core = h.core
+    issuer = Issuer(core, memory=True)
+    address, width = _scalar_address(facts)
+    wait_for(issuer, registers_of(facts.scalar_access[0]))
+    if facts.is_store:
+        for register in facts.scalar_sources:
+            ready = ir.read_array("ready_x", register) + fixed(core.lsu.scalar_store)
+            issuer.wait(ready, reason_in("why_x", register))
+    wait_for_unit(issuer)
+    time = ceil(begin_after(issuer.issue()))
+    span = Span(ir.const(1, 1), address, address + (width // 8 - 1))
+    extra = ceil((store_extra if facts.is_store else load_extra)(h, span, time))
+    put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
+    if facts.is_store:
+        put("lsu_free", time + CYCLE + extra)
+        return
+    put("lsu_free", time + CYCLE)
+    ready = time + fixed(timing.latency) + extra
+    deliver(facts, ready, ir.where(extra == 0, raw(facts.unit), get("level")))
+    put("end", latest(get("end"), ready))
+
+
+def _scalar_address(facts: Facts) -> tuple[Value, int]:
+    address, width = facts.scalar_access
+    return transplant(address), width
+
+
+def prefetch(h: Hierarchy, facts: Facts) -> None:
+    """A hint: the line comes into L1, and nobody waits for it."""
+    issuer = Issuer(h.core, memory=True)
+    wait_for(issuer, (ir.param("rs1"),))
+    wait_for_unit(issuer)
+    time = ceil(begin_after(issuer.issue()))
+    line = ir.shr_u(ir.read_x("rs1") + ir.param("imm"), h.core.l1d.line.bit_length() - 1)
+    found, _ = find(h.core.l1d, "l1d", line)
+    ir.invoke(h.fills.fill, line, time, 1, when=~found)
+    put("lsu_free", time + CYCLE)
+    put("lsu_why", UNIT_LSU)
