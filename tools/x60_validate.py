@@ -23,7 +23,7 @@ from x60 import instructions, kernels, matrix, microarch
 from rvsim.cost import load_core
 
 ROOT = Path(__file__).resolve().parents[1]
-LONGEST_RUN = 500_000
+LONGEST_RUN = 1_400_000
 """Kernel curves are followed up to so many bytes unless asked for more."""
 
 
@@ -64,7 +64,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument("--core", default="x60")
     parser.add_argument("--core-set", action="append", default=[], metavar="NAME=VALUE")
     parser.add_argument("--every", type=int, default=1, help="only every so many rows or sizes")
-    parser.add_argument("--longest", type=int, default=LONGEST_RUN, help="bytes of a kernel run")
+    parser.add_argument("--shortest", type=int, default=0, help="bytes of a kernel run, at least")
+    parser.add_argument("--longest", type=int, default=LONGEST_RUN, help="and at most")
     parser.add_argument("--no-write", action="store_true", help="leave docs/accuracy.md alone")
     options = parser.parse_args(arguments)
     core = load_core(options.core, options.core_set)
@@ -75,7 +76,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.bp3:
         sections.append(_microarch(core, microarch.read(options.bp3)[:: options.every]))
     if options.kernels:
-        sections += _kernels(core, kernels.read(options.kernels), options.every, options.longest)
+        points = [
+            p for p in kernels.read(options.kernels) if options.shortest <= p.n <= options.longest
+        ]
+        sections += _kernels(core, points, options.every)
     sections.append(_matrix(core))
     text = [line for section in sections for line in section.table()]
     print("\n".join(text))
@@ -111,8 +115,8 @@ def _microarch(core: object, cases: list[microarch.Case]) -> Section:
     return section
 
 
-def _kernels(core: object, points: list[kernels.Point], every: int, longest: int) -> list[Section]:
-    sizes = sorted({p.n for p in points if p.n <= longest})[::every]
+def _kernels(core: object, points: list[kernels.Point], every: int) -> list[Section]:
+    sizes = sorted({p.n for p in points})[::every]
     chosen = [p for p in points if p.n in set(sizes)]
     bars = {"up to 260 bytes": 8.0, "1 to 28 KB": 4.0, "33 to 400 KB": 8.0, "1 MB and more": 12.0}
     totals = Section("Kernel curves, totals", bars)
@@ -134,7 +138,7 @@ def _kernels(core: object, points: list[kernels.Point], every: int, longest: int
         if len(inside) > 1 and variant != "scalar":
             (m0, p0), (m1, p1) = by_size[min(inside)], by_size[max(inside)]
             slopes.add("slopes", (p1 - p0) / (m1 - m0) - 1, f"{title} {variant}")
-    return [slopes, totals, variants]
+    return [s for s in (slopes, totals, variants) if s.errors]
 
 
 def _matrix(core: object) -> Section:

@@ -24,8 +24,8 @@ Key = tuple[Any, ...]
 class CostModel:
     """The timing of one machine.
 
-    `unknown` counts, by mnemonic, the instructions at places that have executed and whose class
-    the core has no numbers for: with any of them there is no total.
+    `unknown` counts, by mnemonic, the places met with an instruction whose class the core has no
+    numbers for: with any of them there is no `total`.
     """
 
     def __init__(self, core: Core) -> None:
@@ -155,6 +155,11 @@ class CostModel:
         """The cycle in which the last instruction issued, from 0."""
         now: int = self.state.arrays["core"][word_index("now")]
         return (now - EPOCH) // CYCLE
+
+    @property
+    def total(self) -> int | None:
+        """`cycle`, or None if an instruction without a class was met."""
+        return None if self.unknown else self.cycle
 
     @property
     def stalls(self) -> dict[str, float]:

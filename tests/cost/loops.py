@@ -39,7 +39,7 @@ def time_round(body: str, setup: str = "", *, core: object = "x60") -> Timed:
     .balign 4096
     data: .zero 16384
     """
-    machine = Machine(cost=core)  # type: ignore[arg-type]
+    machine = Machine(cost=core, engine="numpy")  # type: ignore[arg-type]
     machine.load(assemble(source))
     assert machine.image is not None
     head = machine.image.symbols.address("round")

@@ -22,6 +22,7 @@ def test_charges_add_up_to_the_cycles(kernel: str) -> None:
     by_place = [sum(reasons.values()) for _, reasons in machine.cost.sites()]
     assert sum(by_place) == result.cycle
     assert machine.cost.unknown == {}
+    assert machine.cost.total == result.cycle
 
 
 def test_the_cycle_csr_is_the_models() -> None:
@@ -53,6 +54,7 @@ def test_an_instruction_without_a_class_is_named() -> None:
     machine.run()
     assert machine.cost is not None
     assert machine.cost.unknown == {"vsm4r.vv": 1}
+    assert machine.cost.total is None
 
 
 def test_other_numbers_give_other_cycles() -> None:

@@ -117,7 +117,7 @@ data: .zero 131072
 
 
 def test_all_sorts_of_instructions() -> None:
-    machine = Machine(cost="x60")
+    machine = Machine(cost="x60", engine="numpy")
     machine.load(assemble(ALL_SORTS))
     seen = observe(machine, 5_000)
     assert len({s.name for s in seen}) > 35
@@ -126,6 +126,6 @@ def test_all_sorts_of_instructions() -> None:
 
 @pytest.mark.parametrize("kernel", ["gemm_tile_ime", "softmax_f16"])
 def test_kernels(kernel: str) -> None:
-    machine = Machine(cost="x60")
+    machine = Machine(cost="x60", engine="numpy")
     machine.load(build_kernel(kernel))
     check(observe(machine, 20_000), machine)

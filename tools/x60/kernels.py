@@ -21,6 +21,7 @@ from rvsim.toolchain import build
 BASE = 0x1000_0000
 REPEATS = 6
 _SOURCE_DISTANCE = 16 << 20
+_WORTH_COMPILING = 100_000
 
 
 @dataclass(frozen=True)
@@ -214,7 +215,8 @@ class Bench:
         return total / len(offsets)
 
     def _call(self, point: Point, dest_offset: int, source_offset: int) -> float:
-        machine = Machine(cost=self.core, memory_size=1 << 30)
+        engine = "numpy" if point.n < _WORTH_COMPILING else "jit"
+        machine = Machine(cost=self.core, memory_size=1 << 30, engine=engine)
         machine.load(self._elf)
         size = -(-(2 * _SOURCE_DISTANCE) // 4096) * 4096
         machine.memory.map(BASE, size, 3)

@@ -111,7 +111,7 @@ def predict(core: Core) -> Iterator[Prediction]:
 
 
 def _cycles(core: Core, elf: Path, label: str, loop: Loop, steps: int) -> int:
-    machine = Machine(cost=core, memory_size=1 << 30)
+    machine = Machine(cost=core, memory_size=1 << 30, engine="numpy")
     machine.load(elf)
     machine.memory.map(_BUFFER, _BUFFER_BYTES, 3)
     assert machine.cost is not None
