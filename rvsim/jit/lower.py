@@ -60,7 +60,7 @@ class RegionLowerer(Lowerer):
         statements = tuple(body)
         if not any(isinstance(stmt, Trap) for stmt in statements):
             super().block(statements)
-        elif not self.b.block.is_terminated:
+        else:
             self.b.branch(self.state.leave)  # type: ignore[attr-defined]
 
     def require_modes(self, program: Program) -> None:
@@ -167,6 +167,8 @@ class _Function:
             self.counters.entered(b, block)
         covered = checks(block.steps)
         for index in range(count):
+            if b.block.is_terminated:  # the step before is sure to trap
+                return
             self._step(block, index, covered.get(index))
         self._go_on(block)
 
