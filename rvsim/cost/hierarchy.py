@@ -136,7 +136,6 @@ class Hierarchy:
         """The line of the next instruction, for the L1I; a miss stops issue."""
 
         def body(line: Value, site: Value) -> None:
-            put("fetch_line", line)
             now = get("now")
             found, place = find(self.core.l1i, "l1i", line)
             at = ir.where(found, place, oldest(self.core.l1i, "l1i", line))

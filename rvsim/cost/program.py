@@ -10,7 +10,7 @@ from rvsim.cost import lsu, scalar, vector, vector_memory
 from rvsim.cost.core import Core
 from rvsim.cost.facts import Facts
 from rvsim.cost.hierarchy import Hierarchy
-from rvsim.cost.state import get
+from rvsim.cost.state import get, put
 from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
 from rvsim.ir import Program, Trace
@@ -32,6 +32,7 @@ def cost_program(h: Hierarchy, context: Context, program: Program) -> Program | 
     with Trace() as trace:
         line = ir.param("line")
         ir.invoke(h.fetch, line, ir.param("site"), when=line != get("fetch_line"))
+        put("fetch_line", line)  # here, where native code sees that the next one has the same
         _time(h, facts)
     return trace.finish()
 
