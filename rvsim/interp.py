@@ -339,7 +339,7 @@ class Interpreter:
     def _timed(self, cost: CostModel, call: Call, d: Decoded, mode: Mode) -> Call:
         """The call, with what it costs accounted for in front of it."""
         assert d.insn is not None
-        context = self._context(d.insn, d.fields, mode)
+        context = self.context(d.insn, d.fields, mode)
         program = self.program(d.insn, d.fields, mode)
         account = cost.bind(context, d.fields, d.pc, program, self._names)
         if account is None:
@@ -374,7 +374,8 @@ class Interpreter:
         mode = mode if insn.vregs or insn.vector else _NO_MODE
         return _program(insn, static_fields(insn, fields), self.config, mode)
 
-    def _context(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Context:
+    def context(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Context:
+        """What the program of an instruction is specialised on."""
         statics = dict(static_fields(insn, fields))
         return Context(insn, self.config, statics, mode.vtype, mode.elements)
 
@@ -383,7 +384,7 @@ class Interpreter:
         assert d.insn is not None
         if self.cost is None:
             return None, {**d.fields, "pc": d.pc}
-        context = self._context(d.insn, d.fields, mode)
+        context = self.context(d.insn, d.fields, mode)
         timed = self.cost.program(context, self.program(d.insn, d.fields, mode))
         return timed, self.cost.fields(context, d.fields, d.pc)
 

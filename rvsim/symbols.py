@@ -69,10 +69,31 @@ class Symbols:
 
     def address(self, name: str) -> int | None:
         """Where a name is; a global one is preferred to a local one."""
-        return self._addresses.get(name)
+        found = self._named.get(name)
+        return None if found is None else found.addr
+
+    def extent(self, name: str) -> tuple[int, int] | None:
+        """Start and end of what a name stands for; a label without a size ends at the next symbol.
+
+        >>> labels = [Symbol("a", 16, 64, NOTYPE, sized=False), Symbol("b", 24, 64, NOTYPE)]
+        >>> Symbols(labels).extent("a"), Symbols(labels).extent("b"), Symbols(labels).extent("c")
+        ((16, 24), (24, 64), None)
+        """
+        found = self._named.get(name)
+        if found is None:
+            return None
+        if found.sized:
+            return found.addr, found.limit
+        starts, _ = self._places
+        following = starts[bisect_right(starts, found.addr) :][:1]
+        return found.addr, min([found.limit, *following])
+
+    def names(self) -> list[str]:
+        """All of them, in no order."""
+        return list(self._named)
 
     def __len__(self) -> int:
-        return len(self._addresses)
+        return len(self._named)
 
     @cached_property
     def _ordered(self) -> list[Symbol]:
@@ -86,10 +107,10 @@ class Symbols:
         return [s.addr for s in shown], shown
 
     @cached_property
-    def _addresses(self) -> dict[str, int]:
-        found: dict[str, int] = {}
+    def _named(self) -> dict[str, Symbol]:
+        found: dict[str, Symbol] = {}
         for s in sorted(self._ordered, key=lambda s: _BINDING_ORDER.get(s.binding, 3)):
-            found.setdefault(s.name, s.addr)
+            found.setdefault(s.name, s)
         return found
 
 

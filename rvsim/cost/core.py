@@ -189,6 +189,10 @@ class Core:
     scalar: Mapping[str, ScalarClass] = field(hash=False)
     vector: Mapping[str, VectorClass] = field(hash=False)
 
+    def knows(self, unit: str) -> bool:
+        """Whether there are numbers for a class of instructions."""
+        return unit in self.scalar or unit in self.vector
+
 
 _SECTIONS: Final[dict[str, type[Any]]] = {
     "issue": Issue, "branch": Branch, "vset": Vset, "queue": Queue, "vector_unit": VectorUnit,

@@ -20,6 +20,9 @@ from rvsim.vec.vtype import lmul_text
 
 Style = Literal["unit", "fault_only_first", "strided", "indexed", "mask", "whole"]
 
+Place = tuple[Field, int]
+"""A scalar register in arrays of x and then f registers: its field, and where the file starts."""
+
 _MEMORY_UNITS: Final = frozenset(
     u for u in Unit if u.value.startswith(("vload", "vstore")) or u in
     (Unit.LOAD, Unit.STORE, Unit.FLOAD, Unit.FSTORE, Unit.AMO)
@@ -90,13 +93,24 @@ class Facts:
         return _places(self.program.values())
 
     @property
+    def scalar_source_fields(self) -> tuple[Place, ...]:
+        """The same as fields."""
+        return _read_fields(self.program.values())
+
+    @property
     def scalar_dest(self) -> Value | None:
         """The register that it writes, unless that is x0."""
+        field = self.scalar_dest_field
+        return None if field is None else index(*field)
+
+    @property
+    def scalar_dest_field(self) -> Place | None:
+        """The same as a field."""
         for stmt in self.program.statements():
             if isinstance(stmt, tr.WriteF):
-                return index(stmt.field, 32)
+                return stmt.field, 32
             if isinstance(stmt, tr.WriteX) and not self._is_x0(stmt.field):
-                return index(stmt.field, 0)
+                return stmt.field, 0
         return None
 
     def _is_x0(self, field: Field) -> bool:
@@ -219,12 +233,12 @@ def registers_of(value: Value) -> tuple[Value, ...]:
 
 
 def _places(values: Iterable[Value]) -> tuple[Value, ...]:
-    found: dict[tuple[str, Field], Value] = {}
-    for value in values:
-        if value.prim in ("read_x", "read_f"):
-            field = value.attrs[0]
-            found[value.prim, field] = index(field, 32 if value.prim == "read_f" else 0)
-    return tuple(found.values())
+    return tuple(index(*place) for place in _read_fields(values))
+
+
+def _read_fields(values: Iterable[Value]) -> tuple[Place, ...]:
+    reads = (v for v in values if v.prim in ("read_x", "read_f"))
+    return tuple(dict.fromkeys((v.attrs[0], 32 if v.prim == "read_f" else 0) for v in reads))
 
 
 def transplant(value: Value) -> Value:

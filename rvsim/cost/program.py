@@ -27,7 +27,7 @@ def cost_program(h: Hierarchy, context: Context, program: Program) -> Program | 
     fields of `extra_fields` besides those of the instruction.
     """
     facts = Facts(context, program)
-    if facts.unit not in h.core.scalar and facts.unit not in h.core.vector:
+    if not h.core.knows(facts.unit):
         return None
     with Trace() as trace:
         line = ir.param("line")

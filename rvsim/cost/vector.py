@@ -141,14 +141,14 @@ def _results(
     for j in range(n):
         time = ends
         if timing.result == "step":
-            time = last = start + (latency + _done(j, n, occupied))
+            time = last = start + (latency + done(j, n, occupied))
         ir.write_array("ready_v", dest.half(j), time)
     for r in range(dest.nregs):
         ir.write_array("why_v", dest.register(r), raw(facts.unit))
     return last
 
 
-def _done(j: int, n: int, occupied: float) -> int:
+def done(j: int, n: int, occupied: float) -> int:
     """Time from the start to the step after which half `j` of `n` has passed through the unit."""
     if occupied < n:
         return step(j, n, occupied)

@@ -107,12 +107,11 @@ def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
     first = time + extra + latency
     first += ir.where(misaligned, fixed(core.lsu.misaligned_latency), ir.const(0, 64))
-    n = 2 * dest.nregs
     why = ir.where(extra == 0, raw(facts.unit), get("level"))
     last = first + (beats - CYCLE)
-    for j in range(n):
-        ready = first + j * fixed(timing.occupied(facts.size)) // n if _is_run(facts) else last
-        ir.write_array("ready_v", dest.half(j), ready)
+    for j in range(2 * dest.nregs):
+        after = arrival(facts, timing, j)
+        ir.write_array("ready_v", dest.half(j), last if after is None else first + after)
     for r in range(dest.nregs):
         ir.write_array("why_v", dest.register(r), why)
     put("end", latest(get("end"), last))
@@ -128,6 +127,12 @@ def _beats(facts: Facts, timing: VectorTiming) -> Value:
     low = (ir.iota(n, 64) * ir.read_x("rs2") + ir.read_x("rs1")) & (_BEAT_BYTES - 1)
     more = ir.reduce("add", ir.shr_u(low + (segment - 1), 4))
     return beats + (more + n) * fixed(timing.granules)
+
+
+def arrival(facts: Facts, timing: VectorTiming, j: int) -> int | None:
+    """Time from a load's first data to its half `j`; None if all of it comes with the last."""
+    n = 2 * facts.operands[0].nregs
+    return j * fixed(timing.occupied(facts.size)) // n if _is_run(facts) else None
 
 
 def _is_run(facts: Facts) -> bool:

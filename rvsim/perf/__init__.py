@@ -1,0 +1,22 @@
+"""Where the cycles of a run went: by instruction, line, function and loop, and what limits it."""
+
+from rvsim.perf.bounds import Bounds, bounds
+from rvsim.perf.compare import Comparison, compare
+from rvsim.perf.loops import Loop, find_loops
+from rvsim.perf.profile import Part, Profile, Site, profile
+from rvsim.perf.region import Region, find_region
+
+__all__ = [
+    "Bounds",
+    "Comparison",
+    "Loop",
+    "Part",
+    "Profile",
+    "Region",
+    "Site",
+    "bounds",
+    "compare",
+    "find_loops",
+    "find_region",
+    "profile",
+]

@@ -1,0 +1,85 @@
+"""What an iteration of a loop would take if only one thing limited it, by the model's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Final
+
+from rvsim.cost import Core
+from rvsim.perf.chain import Chain, longest_chain
+from rvsim.perf.loops import Loop
+from rvsim.perf.needs import needs_of
+
+_BINDS: Final = 1.1
+"""A loop is limited by its largest bound if it takes no more than this many times that."""
+
+
+@dataclass(frozen=True, slots=True)
+class Bounds:
+    """Cycles per iteration; those of units are with a full vl, and all data in L1.
+
+    `chain` is None where the loop has loops inside, whose iterations it does not know.
+    """
+
+    measured: float
+    issue: float
+    vector_unit: float
+    lsu: float
+    scalar_units: float
+    chain: Chain | None
+
+    def by_name(self) -> dict[str, float]:
+        """The bounds, named for people."""
+        found = {
+            "issue width": self.issue,
+            "vector unit": self.vector_unit,
+            "load/store unit": self.lsu,
+        }
+        if self.scalar_units:
+            found["scalar units"] = self.scalar_units
+        if self.chain is not None:
+            found["dependences"] = self.chain.cycles
+        return found
+
+    @property
+    def largest(self) -> tuple[str, float]:
+        """The name of the largest bound, and its cycles."""
+        found = self.by_name()
+        name = max(found, key=lambda n: found[n])
+        return name, found[name]
+
+    @property
+    def binding(self) -> str | None:
+        """The bound that explains what the loop takes; None if none does by itself."""
+        name, cycles = self.largest
+        return name if self.measured <= _BINDS * cycles else None
+
+
+def bounds(core: Core, loop: Loop) -> Bounds:
+    """The bounds of a loop, each instruction as often as it ran in an iteration on average.
+
+    The chain is that of the instructions which ran in at least half of the iterations.
+    """
+    slots = vectors = accesses = vector_unit = lsu = 0.0
+    scalar_units: dict[str, float] = {}
+    known = [s for s in loop.sites if s.facts is not None and core.knows(s.insn.unit)]
+    for site in known:
+        assert site.facts is not None
+        needs, share = needs_of(core, site.facts), site.executions / loop.iterations
+        slots += share
+        vectors += share * needs.vector_slot
+        accesses += share * needs.memory_slot
+        vector_unit += share * needs.vector_unit
+        lsu += share * needs.lsu
+        if needs.scalar_unit:
+            busy = scalar_units.get(needs.scalar_unit, 0.0)
+            scalar_units[needs.scalar_unit] = busy + share * needs.scalar_busy
+    usual = [s for s in known if 2 * s.executions >= loop.iterations]
+    return Bounds(
+        measured=loop.cycles,
+        issue=max(slots / core.issue.width, vectors, accesses),
+        vector_unit=vector_unit,
+        lsu=lsu,
+        scalar_units=max(scalar_units.values(), default=0.0),
+        chain=longest_chain(core, usual) if loop.is_innermost else None,
+    )

@@ -1,0 +1,165 @@
+"""The longest chain of dependences that a loop carries from one iteration to the next.
+
+The instructions of one iteration run again and again on a machine without limits, where each
+begins as soon as its operands allow it: what such an iteration takes in the long run is the bound.
+When operands are needed and results are there is as in `rvsim.cost.vector` and `vector_memory`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Final
+
+from rvsim.cost import Core
+from rvsim.cost.facts import Facts, Operand
+from rvsim.cost.formula import CYCLE, fixed
+from rvsim.cost.vector import done, step
+from rvsim.cost.vector_memory import arrival
+from rvsim.perf.site import Site
+
+_ROUNDS: Final = 24
+"""After half of them, each iteration has found its pace."""
+
+_HALVES: Final = 64
+"""Places from here on are half registers of vectors; below are the x and f registers."""
+
+Edge = tuple[int, int]
+"""A place, and the time from when it is ready to the start, or from the start to when it is."""
+
+
+@dataclass(frozen=True, slots=True)
+class Flow:
+    """What an instruction waits for and makes."""
+
+    inputs: tuple[Edge, ...]
+    outputs: tuple[Edge, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Chain:
+    """Cycles per iteration, and the instructions that hand the value on, in order."""
+
+    cycles: float
+    links: tuple[Site, ...]
+
+
+@dataclass(slots=True)
+class _Run:
+    """When each place is ready, and which execution, as (round, number), made it so."""
+
+    ready: dict[int, int] = field(default_factory=dict)
+    maker: dict[int, tuple[int, int]] = field(default_factory=dict)
+    parent: dict[tuple[int, int], tuple[int, int] | None] = field(default_factory=dict)
+
+    def execute(self, flow: Flow, at: tuple[int, int]) -> None:
+        start, parent = 0, None
+        for place, delay in flow.inputs:
+            time = self.ready.get(place, 0) + delay
+            if time > start:
+                start, parent = time, self.maker.get(place)
+        self.parent[at] = parent
+        for place, delay in flow.outputs:
+            time = start + delay
+            self.ready[place] = time if place >= _HALVES else -(-time // CYCLE) * CYCLE
+            self.maker[place] = at
+
+    @property
+    def end(self) -> int:
+        return max(self.ready.values(), default=0)
+
+    def cycle(self) -> list[int]:
+        """Numbers of the instructions along which the last result came, back to the first again."""
+        if not self.ready:
+            return []
+        at: tuple[int, int] | None = self.maker[max(self.ready, key=lambda p: self.ready[p])]
+        path: list[int] = []
+        while at is not None:
+            if at[1] in path:
+                return path[path.index(at[1]) :][::-1]
+            path.append(at[1])
+            at = self.parent[at]
+        return []
+
+
+def longest_chain(core: Core, body: Sequence[Site]) -> Chain:
+    """The chain that limits a loop of these instructions, of known classes, in this order."""
+    flows = [flow_of(core, site) for site in body]
+    run, ends = _Run(), []
+    for round_ in range(_ROUNDS):
+        for number, flow in enumerate(flows):
+            run.execute(flow, (round_, number))
+        ends.append(run.end)
+    half = _ROUNDS // 2
+    cycles = (ends[-1] - ends[half - 1]) / (_ROUNDS - half) / CYCLE
+    return Chain(cycles, tuple(body[i] for i in run.cycle()) if cycles else ())
+
+
+def flow_of(core: Core, site: Site) -> Flow:
+    """What an instruction waits for and makes; stores make nothing that a register holds."""
+    facts = site.facts
+    assert facts is not None, "what never ran is no part of a loop"
+    inputs = [(_place(p, site), 0) for p in facts.scalar_source_fields]
+    if facts.is_store:
+        return Flow((), ())
+    if facts.unit not in core.vector:
+        latency = fixed(core.scalar[facts.unit].at(facts.situation).latency)
+        return Flow(tuple(inputs), tuple(_scalar_output(facts, site, latency)))
+    more, outputs = (_load if facts.is_memory else _arithmetic)(core, facts, site)
+    return Flow((*inputs, *more), tuple(outputs))
+
+
+def _place(place: tuple[int | str, int], site: Site) -> int:
+    name, file = place
+    return file + (name if isinstance(name, int) else site.decoded.fields[name])
+
+
+def _scalar_output(facts: Facts, site: Site, latency: int) -> list[Edge]:
+    dest = facts.scalar_dest_field
+    return [] if dest is None else [(_place(dest, site), latency)]
+
+
+def _halves(operand: Operand, site: Site) -> list[int]:
+    first = _place((operand.reg, 0), site)
+    return [_HALVES + 2 * first + j for j in range(2 * operand.nregs)]
+
+
+def _whole(operand: Operand, site: Site) -> list[Edge]:
+    return [(half, 0) for half in _halves(operand, site)]
+
+
+def _load(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
+    timing = core.vector[facts.unit].at(facts.situation)
+    latency = fixed(timing.latency.cycles(facts.size))
+    last = fixed(timing.occupied(facts.size)) - CYCLE
+    inputs = [edge for operand in facts.operands[1:] for edge in _whole(operand, site)]
+    outputs = []
+    for j, half in enumerate(_halves(facts.operands[0], site)):
+        after = arrival(facts, timing, j)
+        outputs.append((half, latency + (last if after is None else after)))
+    return inputs, outputs
+
+
+def _arithmetic(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
+    timing = core.vector[facts.unit].at(facts.situation)
+    latency, occupied = fixed(timing.latency.cycles(facts.size)), timing.occupied(facts.size)
+
+    def chained(operand: Operand, extra: float) -> list[Edge]:
+        halves = _halves(operand, site)
+        return [(h, fixed(extra) - step(j, len(halves), occupied)) for j, h in enumerate(halves)]
+
+    mask, dest = facts.mask_operand, facts.vector_dest
+    inputs = _whole(mask, site) if mask is not None else []
+    for operand in facts.vector_sources:
+        inputs += chained(operand, 0) if timing.chain else _whole(operand, site)
+    outputs = _scalar_output(facts, site, latency)
+    if dest is not None:
+        inputs += chained(dest, timing.old)
+        halves = _halves(dest, site)
+        end = latency + (fixed(occupied) - CYCLE if timing.result == "end" else 0)
+        by_step = timing.result == "step"
+        outputs += [
+            (half, latency + done(j, len(halves), occupied) if by_step else end)
+            for j, half in enumerate(halves)
+        ]
+    return inputs, outputs

@@ -1,0 +1,162 @@
+"""Loops: natural loops of the code that ran, by the branches and jumps in it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+
+from rvsim.insn.units import Unit
+from rvsim.perf.groups import added
+from rvsim.perf.profile import Profile
+from rvsim.perf.site import Site
+
+
+
+@dataclass(frozen=True)
+class Loop:
+    """The instructions of a loop that ran, the first one first, those of inner loops included.
+
+    What they call is not among them.  `iterations` is how often the first one ran.
+    """
+
+    sites: tuple[Site, ...]
+    is_innermost: bool = True
+
+    @property
+    def head(self) -> int:
+        """The address of the first instruction of an iteration."""
+        return self.sites[0].pc
+
+    @property
+    def start(self) -> int:
+        """The lowest address."""
+        return min(site.pc for site in self.sites)
+
+    @property
+    def end(self) -> int:
+        """The address behind the last instruction."""
+        return max(site.end for site in self.sites)
+
+    @property
+    def iterations(self) -> int:
+        return self.sites[0].executions
+
+    @cached_property
+    def stalls(self) -> dict[str, float]:
+        """Cycles by reason, of all iterations."""
+        total: dict[str, float] = {}
+        for site in self.sites:
+            total = added(total, site.stalls)
+        return total
+
+    @property
+    def cycles(self) -> float:
+        """Cycles per iteration."""
+        return sum(self.stalls.values()) / self.iterations
+
+
+def find_loops(found: Profile) -> list[Loop]:
+    """The loops of the profile of a whole run, by address, outer before inner.
+
+    >>> from rvsim.machine import Machine
+    >>> from rvsim.perf import find_region, profile
+    >>> from rvsim.toolchain import build_kernel
+    >>> machine = Machine(cost="x60", statistics=True)
+    >>> machine.load(build_kernel("gemm_tile_s8"))
+    >>> _ = machine.run()
+    >>> kernel = find_region("gemm_tile_s8", machine.image.symbols)
+    >>> [loop.is_innermost for loop in find_loops(profile(machine)) if loop.head in kernel][:2]
+    [False, False]
+    """
+    flow = _Flow(found)
+    bodies: dict[int, set[int]] = {}
+    for last, head in flow.steps_back():
+        body = flow.body(last, head) if flow.is_taken(last, head) else None
+        if body is not None:
+            bodies[head] = bodies.get(head, set()) | body
+    loops = []
+    for head, body in bodies.items():
+        inner = any(other != head and other in body for other in bodies)
+        order = sorted(body, key=lambda pc: (pc < head, pc))
+        loops.append(Loop(tuple(flow.sites[pc] for pc in order), not inner))
+    return sorted(loops, key=lambda loop: (loop.start, -loop.end))
+
+
+class _Flow:
+    """Which instruction leads to which, within functions: a call leads to what is behind it."""
+
+    def __init__(self, found: Profile) -> None:
+        self.sites = {site.pc: site for site in found.sites if site.executions}
+        self._image = found.image
+        self._after = {
+            pc: [n for n in self._next(site) if n in self.sites] for pc, site in self.sites.items()
+        }
+        self._before: dict[int, list[int]] = {pc: [] for pc in self.sites}
+        for pc, following in self._after.items():
+            for n in following:
+                self._before[n].append(pc)
+
+    def _next(self, site: Site) -> Iterator[int]:
+        target = self._target(site)
+        if target is not None:
+            yield target
+        if site.insn.unit is not Unit.JUMP or _links(site):
+            yield site.end
+
+    def _target(self, site: Site) -> int | None:
+        """Where a branch or a jump goes, if the instruction tells and it is no call."""
+        insn = site.insn
+        if insn.unit not in (Unit.BRANCH, Unit.JUMP) or "target" not in insn.syntax:
+            return None
+        target = site.pc + site.decoded.fields["imm"]
+        if insn.unit is Unit.JUMP and (_links(site) or self._is_elsewhere(target, site.pc)):
+            return None
+        return target
+
+    def _is_elsewhere(self, target: int, pc: int) -> bool:
+        """Whether a jump calls another function, as the last thing its own one does."""
+        there = self._function(target)
+        return there is not None and there[1] == 0 and there[0] != (self._function(pc) or there)[0]
+
+    def _function(self, pc: int) -> tuple[str, int] | None:
+        return self._image.symbols.lookup(pc) if self._image is not None else None
+
+    def steps_back(self) -> Iterator[tuple[int, int]]:
+        """(from, to) of the steps that may close a loop: to where something else leads too."""
+        for head, before in self._before.items():
+            if len(before) > 1 or self._begins(head):
+                yield from ((pc, head) for pc in before)
+
+    def is_taken(self, pc: int, head: int) -> bool:
+        """Whether the counts tell that this step was: all others together do not add up."""
+        left = sum(self.sites[n].executions for n in self._after[pc] if n != head)
+        came = sum(self.sites[n].executions for n in self._before[head] if n != pc)
+        return self.sites[pc].executions > left or self.sites[head].executions > came
+
+    def body(self, last: int, head: int) -> set[int] | None:
+        """What leads from the head to the last instruction; None if that is no loop.
+
+        It is one if every way there goes by the head, and none comes from where a function
+        begins.  Other places that nothing leads to are the targets of jumps through a register.
+        """
+        body, waiting, from_head = {head}, [last], False
+        while waiting:
+            pc = waiting.pop()
+            from_head |= pc == head
+            if pc not in body:
+                body.add(pc)
+                if not self._before[pc] and self._begins(pc):
+                    return None
+                waiting += self._before[pc]
+        return body if from_head else None
+
+    def _begins(self, pc: int) -> bool:
+        function = self._function(pc)
+        return function is None or function[1] == 0
+
+
+def _links(site: Site) -> bool:
+    """Whether a jump is a call: it keeps its return address."""
+    dest = site.insn.source("rd")
+    return bool(dest if isinstance(dest, int) else site.decoded.fields.get(dest, 0))

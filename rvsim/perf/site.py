@@ -1,0 +1,78 @@
+"""One instruction of a program: how often it ran, how, and what it waited for."""
+
+from __future__ import annotations
+
+from collections import Counter
+from dataclasses import dataclass, field, replace
+
+from rvsim.cost import CostModel
+from rvsim.cost.facts import Facts
+from rvsim.decode import Decoded
+from rvsim.insn.registry import Insn
+from rvsim.interp import Mode
+from rvsim.machine import Machine
+
+
+@dataclass(slots=True)
+class Site:
+    """One instruction: executions by mode, the sums of vl and VLMAX over them, cycles by reason.
+
+    The cycles are those that passed until it issued, and were charged to it.  `facts` has what the
+    cost model knows of it in the mode in which it ran most often; None if it never completed.
+    """
+
+    decoded: Decoded
+    modes: Counter[Mode] = field(default_factory=Counter)
+    vl_sum: int = 0
+    vlmax_sum: int = 0
+    stalls: dict[str, float] = field(default_factory=dict)
+    facts: Facts | None = None
+
+    @property
+    def pc(self) -> int:
+        return self.decoded.pc
+
+    @property
+    def end(self) -> int:
+        return self.decoded.pc + self.decoded.length
+
+    @property
+    def insn(self) -> Insn:
+        assert self.decoded.insn is not None, "what runs or traps in its own time is decoded"
+        return self.decoded.insn
+
+    @property
+    def executions(self) -> int:
+        return self.modes.total()
+
+    @property
+    def cycles(self) -> float:
+        return sum(self.stalls.values())
+
+
+def sites_of(machine: Machine, cost: CostModel) -> tuple[Site, ...]:
+    """Every instruction that has run, or was charged cycles, by address."""
+    sites: dict[int, Site] = {}
+    for d, mode, executions, vl_sum in machine.interp.executions():
+        if d.insn is not None:
+            site = sites.setdefault(d.pc, Site(d))
+            site.modes[replace(mode, off=0)] += executions
+            if d.insn.vector and mode.vtype is not None:
+                site.vl_sum += vl_sum
+                site.vlmax_sum += executions * mode.vtype.vlmax(machine.config.vlen)
+    for pc, stalls in cost.sites():
+        # One that has only trapped, such as a system call, has not run.
+        site = sites.setdefault(pc, Site(machine.interp.decode_at(pc)))
+        site.stalls = stalls
+    for site in sites.values():
+        if site.modes:
+            ((mode, _),) = site.modes.most_common(1)
+            site.facts = facts_at(machine, site.decoded, mode)
+    return tuple(sites[pc] for pc in sorted(sites))
+
+
+def facts_at(machine: Machine, d: Decoded, mode: Mode) -> Facts:
+    """What the cost model knows of an instruction in a mode."""
+    assert d.insn is not None
+    context = machine.interp.context(d.insn, d.fields, mode)
+    return Facts(context, machine.interp.program(d.insn, d.fields, mode))
