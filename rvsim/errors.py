@@ -6,6 +6,8 @@ in one line, and what to try.
 
 from __future__ import annotations
 
+from typing import ClassVar
+
 
 class RvsimError(Exception):
     """A request that rvsim cannot carry out: a bad file, option, name or value.
@@ -13,6 +15,9 @@ class RvsimError(Exception):
     >>> str(RvsimError("unknown CPU 'x6'", hint="did you mean 'spacemit-x60'?"))
     "unknown CPU 'x6': did you mean 'spacemit-x60'?"
     """
+
+    exit_code: ClassVar[int] = 2
+    """What the command line ends with."""
 
     def __init__(self, message: str, *, hint: str | None = None) -> None:
         super().__init__(message)

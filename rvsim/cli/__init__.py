@@ -50,7 +50,8 @@ def run(args: list[str]) -> int:
     except click.exceptions.Exit as done:
         return done.exit_code
     except RvsimError as error:
-        return _fail(str(error))
+        _say(str(error))
+        return error.exit_code
     except click.ClickException as error:
         return _fail(_usage_text(error))
     except (KeyboardInterrupt, click.Abort) as stop:

@@ -12,6 +12,9 @@ from rvsim import __version__
 
 COMMANDS: Final = {
     "run": "Run a RISC-V executable.",
+    "profile": "Show the hottest functions and lines, by cycles.",
+    "annotate": "Show the cycles of each instruction, and what bounds each loop.",
+    "compare": "Compare the cycles of several executables.",
     "build": "Cross-compile a bundled kernel or C and assembly files.",
     "dis": "Disassemble an executable or instruction words.",
     "explain": "Explain an instruction: fields, formula, registers, rules.",

@@ -14,6 +14,7 @@ from typing import IO, Any, Final
 from rvsim.cli.console import show, table
 from rvsim.errors import RvsimError
 from rvsim.machine import RunResult
+from rvsim.perf import Profile
 from rvsim.trace.counters import Counts
 
 SCHEMA: Final = 1
@@ -82,9 +83,13 @@ class JsonFile:
 
 
 def run_as_json(
-    file: str, guest_args: list[str], result: RunResult, counted: Counts
+    file: str,
+    guest_args: list[str],
+    result: RunResult,
+    counted: Counts,
+    profile: Profile | None = None,
 ) -> dict[str, Any]:
-    """The result of a run as plain data."""
+    """The result of a run as plain data, with its cycles if there is a profile of them."""
     config = result.machine.config
     trap = result.trap
     return {
@@ -114,6 +119,7 @@ def run_as_json(
             "place": result.machine.place(trap.pc),
         },
         "counts": counted.as_json(),
+        "cycles": profile and profile.as_json(),
     }
 
 

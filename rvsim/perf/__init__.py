@@ -3,8 +3,9 @@
 from rvsim.perf.bounds import Bounds, bounds
 from rvsim.perf.compare import Comparison, compare
 from rvsim.perf.loops import Loop, find_loops
-from rvsim.perf.profile import Part, Profile, Site, profile
+from rvsim.perf.profile import Part, Profile, profile
 from rvsim.perf.region import Region, find_region
+from rvsim.perf.site import Site
 
 __all__ = [
     "Bounds",

@@ -38,10 +38,15 @@ class Flow:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Cycles per iteration, and the instructions that hand the value on, in order."""
+    """Cycles per iteration, and the instructions that hand the value on, in order.
+
+    `path` is what one iteration takes by itself, from its first instruction to its last result:
+    an in-order core comes close to it where nothing is loaded or begun an iteration ahead.
+    """
 
     cycles: float
     links: tuple[Site, ...]
+    path: float
 
 
 @dataclass(slots=True)
@@ -51,6 +56,7 @@ class _Run:
     ready: dict[int, int] = field(default_factory=dict)
     maker: dict[int, tuple[int, int]] = field(default_factory=dict)
     parent: dict[tuple[int, int], tuple[int, int] | None] = field(default_factory=dict)
+    last: int = 0
 
     def execute(self, flow: Flow, at: tuple[int, int]) -> None:
         start, parent = 0, None
@@ -59,14 +65,12 @@ class _Run:
             if time > start:
                 start, parent = time, self.maker.get(place)
         self.parent[at] = parent
+        self.last = max(self.last, start)
         for place, delay in flow.outputs:
             time = start + delay
             self.ready[place] = time if place >= _HALVES else -(-time // CYCLE) * CYCLE
             self.maker[place] = at
-
-    @property
-    def end(self) -> int:
-        return max(self.ready.values(), default=0)
+            self.last = max(self.last, self.ready[place])
 
     def cycle(self) -> list[int]:
         """Numbers of the instructions along which the last result came, back to the first again."""
@@ -89,10 +93,11 @@ def longest_chain(core: Core, body: Sequence[Site]) -> Chain:
     for round_ in range(_ROUNDS):
         for number, flow in enumerate(flows):
             run.execute(flow, (round_, number))
-        ends.append(run.end)
+        ends.append(run.last)
     half = _ROUNDS // 2
     cycles = (ends[-1] - ends[half - 1]) / (_ROUNDS - half) / CYCLE
-    return Chain(cycles, tuple(body[i] for i in run.cycle()) if cycles else ())
+    links = tuple(body[i] for i in run.cycle()) if cycles else ()
+    return Chain(cycles, links, ends[0] / CYCLE)
 
 
 def flow_of(core: Core, site: Site) -> Flow:
@@ -101,7 +106,8 @@ def flow_of(core: Core, site: Site) -> Flow:
     assert facts is not None, "what never ran is no part of a loop"
     inputs = [(_place(p, site), 0) for p in facts.scalar_source_fields]
     if facts.is_store:
-        return Flow((), ())
+        data = [edge for operand in facts.operands for edge in _whole(operand, site)]
+        return Flow((*inputs, *data), ())
     if facts.unit not in core.vector:
         latency = fixed(core.scalar[facts.unit].at(facts.situation).latency)
         return Flow(tuple(inputs), tuple(_scalar_output(facts, site, latency)))

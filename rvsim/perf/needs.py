@@ -42,13 +42,16 @@ def needs_of(core: Core, facts: Facts, *, masked: bool | None = None) -> Needs:
         situation = facts.situation
         if masked is not None:
             situation = replace(situation, masked=masked)
-        cycles = core.vector[facts.unit].at(situation).occupied(facts.size)
+        timing = core.vector[facts.unit].at(situation)
+        cycles = timing.occupied(facts.size)
         if facts.is_memory:
+            if timing.granules:  # for each element at least one
+                cycles += timing.granules * facts.context.vlmax
             return Needs(lsu=cycles, vector_slot=True, memory_slot=True)
         return Needs(vector_unit=cycles, vector_slot=True)
-    timing = core.scalar[facts.unit].at(facts.situation)
+    plain = core.scalar[facts.unit].at(facts.situation)
     if facts.is_memory:
         return Needs(lsu=1, memory_slot=True)
-    if timing.unit:
-        return Needs(scalar_unit=timing.unit, scalar_busy=timing.busy)
+    if plain.unit:
+        return Needs(scalar_unit=plain.unit, scalar_busy=plain.busy)
     return Needs()

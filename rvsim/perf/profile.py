@@ -6,12 +6,13 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
+from typing import Any
 
 from rvsim.cost import Core
 from rvsim.elf import Image
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
-from rvsim.perf.groups import added
+from rvsim.perf.groups import added, grouped
 from rvsim.perf.macs import Macs, macs_of
 from rvsim.perf.region import Region
 from rvsim.perf.site import Site, sites_of
@@ -28,6 +29,14 @@ class Part:
     @property
     def cycles(self) -> float:
         return sum(self.stalls.values())
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "name": self.name,
+            "cycles": self.cycles,
+            "executions": self.executions,
+            "stalls": dict(self.stalls),
+        }
 
 
 @dataclass(frozen=True)
@@ -54,6 +63,7 @@ class Profile:
     core: Core
     sites: tuple[Site, ...]
     image: Image | None = None
+    regions: tuple[Region, ...] = ()
 
     @cached_property
     def stalls(self) -> dict[str, float]:
@@ -96,9 +106,19 @@ class Profile:
 
     def within(self, regions: Iterable[Region]) -> Profile:
         """The instructions whose pc is in one of the regions; what they call isn't."""
-        kept = list(regions)
+        kept = tuple(regions)
         inside = tuple(s for s in self.sites if any(s.pc in region for region in kept))
-        return replace(self, sites=inside)
+        return replace(self, sites=inside, regions=kept)
+
+    def hottest_function(self) -> Profile:
+        """The function that takes most cycles, by itself."""
+        pcs: dict[str, list[Site]] = {}
+        for site in self.sites:
+            pcs.setdefault(self.function_at(site.pc), []).append(site)
+        name = self.functions()[0].name if self.sites else "[nothing]"
+        inside = pcs.get(name, [])
+        region = Region(name, inside[0].pc, inside[-1].end) if inside else Region(name, 0, 0)
+        return replace(self, sites=tuple(inside), regions=(region,))
 
     def functions(self) -> list[Part]:
         """The functions, those with most cycles first."""
@@ -115,6 +135,27 @@ class Profile:
     def line_at(self, pc: int) -> str:
         found = self.image.lines.line(pc) if self.image is not None else None
         return f"{found[0]}:{found[1]}" if found is not None else "[unknown]"
+
+    def as_json(self) -> dict[str, Any]:
+        """The totals as plain data."""
+        used, paid = self.lanes
+        return {
+            "core": self.core.name,
+            "regions": [region.name for region in self.regions],
+            "cycles": self.cycles,
+            "instructions": self.instructions,
+            "ipc": self.ipc,
+            "lanes": {"used": used, "paid": paid},
+            "macs": {
+                "count": self.macs.count,
+                "per_cycle": self.macs.count / self.cycles if self.cycles else 0.0,
+                "peak_per_cycle": self.macs.peak,
+                "share_of_peak": self.macs.peak_cycles / self.cycles if self.cycles else 0.0,
+            },
+            "stalls": self.stalls,
+            "groups": grouped(self.stalls),
+            "unknown": dict(self.unknown),
+        }
 
     def _parts(self, name_of: Callable[[int], str]) -> list[Part]:
         sites: dict[str, list[Site]] = {}

@@ -35,7 +35,9 @@ def find_region(text: str, symbols: Symbols) -> Region:
     if addresses is not None:
         start, end = int(addresses[1], 16), int(addresses[2], 16)
         if start >= end:
-            raise RvsimError(f"the region {text} is empty", hint="write START-END, END not included")
+            raise RvsimError(
+                f"the region {text} is empty", hint="write START-END, END not included"
+            )
         return Region(text, start, end)
     extent = symbols.extent(text)
     if extent is None:

@@ -46,6 +46,8 @@ MAY_IMPORT = {
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
     "machine": "errors config state mem traffic profiles elf linux decode cost interp jit bare",
+    # profiles
+    "perf": "errors elf symbols decode insn cost interp machine",
     # listeners and reports
     "trace": "errors state mem traffic vec insn decode interp machine",
     "report": "mem profiles vec insn decode disasm interp machine",

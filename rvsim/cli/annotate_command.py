@@ -1,0 +1,59 @@
+"""``rvsim annotate``: a function's instructions with their cycles, and what bounds its loops."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from rvsim.cli.cycle_options import CycleOptions, cycle_options, json_option
+from rvsim.cli.execution import Guest, GuestCommand
+from rvsim.cli.guest_options import guest_options
+from rvsim.cli.machine_options import machine_options
+
+
+@click.command(
+    cls=GuestCommand,
+    short_help="Show the cycles of each instruction, and what bounds each loop.",
+)
+@click.argument("file")
+@click.argument("function", required=False, metavar="[FUNCTION|ADDR-ADDR]")
+@machine_options
+@cycle_options
+@json_option
+@guest_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    file: str,
+    function: str | None,
+    json: str | None,
+    **others: Any,
+) -> int:  # fmt: skip
+    """Run a RISC-V executable, and show a function with the cycles of each instruction.
+
+    Without FUNCTION it is the one that takes most cycles.  Loops are marked at the left of the
+    addresses; behind the code stands, for each, what an iteration takes and what it would take if
+    only the issue width, the vector unit, the load/store unit or the longest chain of dependences
+    limited it.  What the program writes goes to stderr; the exit code is as of rvsim run.
+    """
+    from rvsim.cli.annotation import annotation_json, annotation_lines, show_loops
+    from rvsim.cli.cycle_output import measured, output
+    from rvsim.perf import find_loops
+
+    guest, options = Guest.take(ctx, others), CycleOptions(**others)
+    if options.roi and function is not None:
+        raise click.UsageError("name a FUNCTION or give --roi, not both")
+    if function is not None:
+        options = options.with_roi(function)
+    with output(json) as write:
+        run = measured(file, guest, options)
+        part = run.profile if run.profile.regions else run.profile.hottest_function()
+        loops = [x for x in find_loops(run.whole) if any(x.head in r for r in part.regions)]
+        if json != "-":
+            for line in annotation_lines(part, run.whole, loops):
+                click.echo(line)
+            show_loops(part, loops)
+        write("annotate", annotation_json(part, loops))
+    return run.result.exit_code

@@ -1,0 +1,168 @@
+"""A function as text: its instructions with their cycles, its source lines and its loops."""
+
+from __future__ import annotations
+
+import stat
+from collections.abc import Iterator, Sequence
+from functools import lru_cache
+from pathlib import Path
+from typing import Any, Final
+
+import click
+
+from rvsim.cli.console import show, table
+from rvsim.cli.cycle_tables import number, share, waits
+from rvsim.disasm import disassemble
+from rvsim.perf import Bounds, Loop, Profile, Site, bounds
+
+_LARGEST_SOURCE: Final = 1 << 24
+_SHOWN_REASONS: Final = 3
+_NEAR: Final = 0.8
+"""An iteration that takes so much of its own longest path does not overlap with the next."""
+
+Place = tuple[str, int]
+
+
+def annotation_lines(part: Profile, whole: Profile, loops: Sequence[Loop]) -> Iterator[str]:
+    """The instructions that ran, with source lines between them where the file tells them."""
+    names = ", ".join(region.name for region in part.regions)
+    of_all = f"{share(part.cycles, whole.cycles)} of the program's {number(whole.cycles)}"
+    yield f"{names}: {number(part.cycles)} cycles, {of_all}"
+    yield ""
+    columns = _columns(loops)
+    head = f"{'executed':>11} {'cycles':>11} {'share':>7}  {'mostly waits for':<22}"
+    yield f"{head}{'  ' * len(columns)} {'address':>8}  instruction"
+    last: Place | None = None
+    end: int | None = None
+    for site in part.sites:
+        if end is not None and site.pc != end:
+            yield f"{'...':>11}"
+        line = part.image.lines.line(site.pc) if part.image is not None else None
+        if line is not None and line != last:
+            yield f"{'':>11} {Path(line[0]).name}:{line[1]}  {_source(*line)}".rstrip()
+        last, end = line, site.end
+        yield _instruction(site, part, "".join(_mark(site, column) for column in columns))
+
+
+def _instruction(site: Site, part: Profile, marks: str) -> str:
+    counts = (
+        f"{site.executions:>11,} {number(site.cycles):>11} {share(site.cycles, part.cycles):>7}"
+    )
+    return f"{counts}  {waits(site.stalls):<22}{marks} {site.pc:>8x}  {disassemble(site.decoded)}"
+
+
+def _columns(loops: Sequence[Loop]) -> list[list[Loop]]:
+    """The loops by how many others they are inside of."""
+    columns: list[list[Loop]] = []
+    for loop in loops:
+        depth = sum(_contains(other, loop) for other in loops)
+        columns += [[] for _ in range(len(columns), depth + 1)]
+        columns[depth].append(loop)
+    return columns
+
+
+def _contains(outer: Loop, inner: Loop) -> bool:
+    return outer is not inner and {s.pc for s in outer.sites} >= {s.pc for s in inner.sites}
+
+
+def _mark(site: Site, column: Sequence[Loop]) -> str:
+    """A piece of the line that holds the instructions of a loop together."""
+    for loop in column:
+        if any(s.pc == site.pc for s in loop.sites):
+            first, last = site.pc == loop.start, site.end == loop.end
+            return "[ " if first and last else ".-" if first else "'-" if last else "| "
+    return "  "
+
+
+def _source(file: str, line: int) -> str:
+    """The text of a source line; nothing where the file is not there."""
+    lines = _source_lines(file)
+    return lines[line - 1] if line <= len(lines) else ""
+
+
+@lru_cache(maxsize=64)
+def _source_lines(file: str) -> list[str]:
+    path = Path(file)
+    try:
+        state = path.stat()
+        if not stat.S_ISREG(state.st_mode) or state.st_size > _LARGEST_SOURCE:
+            return []
+        return path.read_text("utf-8", "replace").splitlines()
+    except (OSError, ValueError):  # not here, or a name that can be none
+        return []
+
+
+# -- loops
+
+
+def show_loops(part: Profile, loops: Sequence[Loop]) -> None:
+    """What an iteration takes, what it would take under each bound, and which of them binds."""
+    for loop in loops:
+        found = bounds(part.core, loop)
+        head = f"loop {loop.start:x}-{loop.end:x}: {loop.iterations:,} iterations"
+        click.echo(f"\n{head} of {loop.cycles:.2f} cycles")
+        shown = table("bound", "cycles", "", right=("cycles",))
+        for name, cycles in found.by_name().items():
+            shown.add_row(name, f"{cycles:.2f}", _links(found) if name == "dependences" else "")
+        show(shown)
+        click.echo(f"  {verdict(loop, found)}")
+
+
+def _links(found: Bounds) -> str:
+    links = found.chain.links if found.chain is not None else ()
+    return ", ".join(f"{s.pc:x} {disassemble(s.decoded)}" for s in links)
+
+
+def verdict(loop: Loop, found: Bounds) -> str:
+    """Which bound binds, or what the iteration waits for if none does."""
+    name, cycles = found.largest
+    if found.binding is not None:
+        return f"limited by: {name}, {cycles:.2f} of {loop.cycles:.2f} cycles"
+    waits_for = sorted(loop.stalls.items(), key=lambda item: (-item[1], item[0]))
+    reasons = [
+        f"{reason} {n / loop.iterations:.2f}" for reason, n in waits_for if reason != "issue"
+    ]
+    text = f"no bound is reached; waits for: {', '.join(reasons[:_SHOWN_REASONS])}"
+    path = found.chain.path if found.chain is not None else 0.0
+    if path * _NEAR <= loop.cycles <= path / _NEAR:
+        text += f"; its own longest path is {path:.2f}: unroll, or load an iteration ahead"
+    return text
+
+
+# -- JSON
+
+
+def annotation_json(part: Profile, loops: Sequence[Loop]) -> dict[str, Any]:
+    """All of it as plain data."""
+    return part.as_json() | {
+        "instructions_by_address": [_site_json(site, part) for site in part.sites],
+        "loops": [_loop_json(loop, bounds(part.core, loop)) for loop in loops],
+    }
+
+
+def _site_json(site: Site, part: Profile) -> dict[str, Any]:
+    line = part.image.lines.line(site.pc) if part.image is not None else None
+    return {
+        "pc": site.pc,
+        "text": disassemble(site.decoded),
+        "executions": site.executions,
+        "cycles": site.cycles,
+        "stalls": site.stalls,
+        "file": line and line[0],
+        "line": line and line[1],
+    }
+
+
+def _loop_json(loop: Loop, found: Bounds) -> dict[str, Any]:
+    return {
+        "head": loop.head,
+        "start": loop.start,
+        "end": loop.end,
+        "iterations": loop.iterations,
+        "cycles_per_iteration": loop.cycles,
+        "stalls": loop.stalls,
+        "bounds": found.by_name(),
+        "binding": found.binding,
+        "chain": [s.pc for s in found.chain.links] if found.chain is not None else None,
+        "path": found.chain.path if found.chain is not None else None,
+    }

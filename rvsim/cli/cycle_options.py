@@ -1,0 +1,115 @@
+"""Options of the commands that count cycles: which core, and which part of the program."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, fields, replace
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from rvsim.cli.console import note
+from rvsim.errors import RvsimError
+
+if TYPE_CHECKING:
+    from rvsim.cost import Core
+    from rvsim.machine import Machine
+    from rvsim.perf import Profile
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+def cycle_options(command: _F) -> _F:
+    """Add the options of `CycleOptions`."""
+    for option in (
+        click.option(
+            "--allow-unknown",
+            is_flag=True,
+            help="Count instructions that the core has no numbers for as 0 cycles.",
+        ),
+        click.option(
+            "--roi",
+            multiple=True,
+            metavar="SYMBOL|ADDR-ADDR",
+            help="Count the instructions there only, not what they call; may be repeated.",
+        ),
+        click.option(
+            "--core-set",
+            multiple=True,
+            metavar="NAME=VALUE|FILE",
+            help="Change a number of the core, as in l1d.size=64K, or those of a .toml file.",
+        ),
+        click.option("--core", metavar="NAME", help="The core whose cycles are counted: x60."),
+    ):
+        command = option(command)
+    return command
+
+
+def json_option(command: _F) -> _F:
+    return click.option(
+        "--json",
+        metavar="FILE",
+        help="Write the result as JSON; - is stdout, in place of the text.",
+    )(command)
+
+
+class NoTotal(RvsimError):
+    """An instruction that ran has no cycles, so that a sum would be wrong."""
+
+    exit_code = 1
+
+
+@dataclass(frozen=True, slots=True)
+class CycleOptions:
+    """What to count, and as which core."""
+
+    core: str | None
+    core_set: tuple[str, ...]
+    roi: tuple[str, ...]
+    allow_unknown: bool
+
+    def refuse_without(self, option: str) -> None:
+        """A usage error if any of these was given: they say nothing without that option."""
+        for field in fields(self):
+            if getattr(self, field.name):
+                raise click.UsageError(f"--{field.name.replace('_', '-')} needs {option}")
+
+    def with_roi(self, text: str) -> CycleOptions:
+        """The same for one region."""
+        return replace(self, roi=(text,))
+
+    def load_core(self) -> Core:
+        from rvsim.cost import DEFAULT_CORE, load_core
+
+        return load_core(self.core or DEFAULT_CORE, self.core_set)
+
+    def on(self, machine: Machine) -> Callable[[], tuple[Profile, Profile]]:
+        """Look up the regions in a loaded program; the call gives its profile and theirs."""
+        from rvsim.perf import find_region, profile
+
+        assert machine.image is not None
+        regions = [find_region(text, machine.image.symbols) for text in self.roi]
+
+        def measure() -> tuple[Profile, Profile]:
+            whole = profile(machine)
+            part = whole.within(regions) if regions else whole
+            for region in regions:
+                if not any(site.pc in region for site in part.sites):
+                    note(f"no instruction of {region.name} was executed")
+            self._check(part)
+            return whole, part
+
+        return measure
+
+    def _check(self, found: Profile) -> None:
+        """Refuse, or note, what is unknown."""
+        if not found.unknown:
+            return
+        names = ", ".join(f"{name} ({n:,} executed)" for name, n in found.unknown.most_common())
+        if self.allow_unknown:
+            note(f"{found.core.name} has no numbers for {names}: 0 cycles")
+            return
+        raise NoTotal(
+            f"no total: {found.core.name} has no numbers for {names}",
+            hint="--allow-unknown counts 0 cycles for them",
+        )

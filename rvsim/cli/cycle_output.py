@@ -1,0 +1,62 @@
+"""Runs for the sake of their cycles, and their results as JSON."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, Final
+
+from rvsim.cli import execution
+from rvsim.cli.console import note
+from rvsim.cli.cycle_options import CycleOptions
+from rvsim.cli.execution import Guest, sink
+from rvsim.cli.output import JsonFile
+from rvsim.machine import Machine, RunResult
+from rvsim.perf import Profile
+
+SCHEMA: Final = 1
+
+Write = Callable[[str, dict[str, Any]], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """A program that has run: its profile, as a whole and within the regions of interest."""
+
+    result: RunResult
+    whole: Profile
+    profile: Profile
+
+
+def measured(file: str, guest: Guest, options: CycleOptions, *, quiet: bool = False) -> Run:
+    """Run a program and count its cycles; what it writes goes to stderr, or is kept if `quiet`."""
+    machine = Machine(note=note, statistics=True, cost=options.load_core(), **guest.machine)
+    to = None if quiet else sink(sys.stderr)
+    execution.load(machine, file, guest, to, to)
+    measure = options.on(machine)
+    result = execution.run(machine, guest)
+    whole, part = measure()
+    return Run(result, whole, part)
+
+
+@contextmanager
+def output(json: str | None) -> Iterator[Write]:
+    """A place for JSON that is known to be writable before the run; none without a file's name."""
+    if json is None:
+        yield lambda command, content: None
+        return
+    with JsonFile(json) as file:
+        yield lambda command, content: file.write({"schema": SCHEMA, "command": command} | content)
+
+
+def labels(files: Sequence[str]) -> list[str]:
+    """Short names of files, as long as that tells them apart.
+
+    >>> labels(["a/x.elf", "b/y.elf"]), labels(["a/x.elf", "b/x.elf"])
+    (['x', 'y'], ['a/x.elf', 'b/x.elf'])
+    """
+    short = [Path(file).name.removesuffix(".elf") for file in files]
+    return short if len(set(short)) == len(short) else list(files)

@@ -1,0 +1,193 @@
+"""Cycles as tables: totals, what was waited for, functions and lines, comparisons."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Final
+
+import click
+
+from rvsim.cli.console import show, table
+from rvsim.config import CYCLES_PER_SECOND
+from rvsim.perf import Comparison, Part, Profile
+from rvsim.perf.groups import GROUPS, group_of, grouped, main_stall
+
+_BAR: Final = 40
+_GROUP_TEXT: Final = {
+    "issue": "to issue instructions",
+    "pairing": "because instructions did not pair",
+    "dependences": "waiting for results",
+    "vector unit": "waiting for the vector unit",
+    "load/store unit": "waiting for the load/store unit",
+    "scalar units": "waiting for scalar units",
+    "caches and DRAM": "waiting for caches and DRAM",
+    "vsetvl": "waiting for vsetvl",
+    "front end": "in the front end",
+    "drain": "waiting for all that was under way",
+}
+_SMALL: Final = 0.01
+"""Reasons with less than this share of the cycles of each program are not compared."""
+
+
+def share(part: float, whole: float) -> str:
+    """A percentage, with one digit behind the point.
+
+    >>> share(1, 3), share(0, 0)
+    ('33.3 %', '0.0 %')
+    """
+    return f"{100 * part / whole if whole else 0.0:.1f} %"
+
+
+def number(cycles: float) -> str:
+    """Cycles, which have a fraction where an instruction was charged one.
+
+    >>> number(1234.0), number(0.5)
+    ('1,234', '0.5')
+    """
+    return f"{cycles:,.0f}" if cycles == int(cycles) else f"{cycles:,.1f}"
+
+
+def waits(stalls: Mapping[str, float]) -> str:
+    """The main reason of waiting and its share of all cycles; nothing if none waited."""
+    found = main_stall(stalls)
+    if found is None:
+        return ""
+    return f"{found[0]} {share(found[1], sum(stalls.values()))}"
+
+
+def show_cycles(profile: Profile) -> None:
+    """The totals of a run and its stalls from the top down, on stderr."""
+    totals = table("", "total", "", right=("total",))
+    where = f" in {', '.join(r.name for r in profile.regions)}" if profile.regions else ""
+    seconds = profile.cycles / CYCLES_PER_SECOND
+    clock = f"{1e6 * seconds:,.1f} us at {CYCLES_PER_SECOND / 1e9:.1f} GHz{where}"
+    totals.add_row("cycles", number(profile.cycles), clock)
+    totals.add_row("instructions", f"{profile.instructions:,}", f"{profile.ipc:.2f} a cycle")
+    for row in _work(profile):
+        totals.add_row(*row)
+    show(totals, stderr=True)
+    _show_stalls(profile.stalls)
+
+
+def _work(profile: Profile) -> Iterable[tuple[str, str, str]]:
+    """Rows on lanes and multiply-accumulations, where there are any."""
+    used, paid = profile.lanes
+    if paid:
+        yield "lanes", f"{used:,}", f"{share(used, paid)} of the {paid:,} paid for"
+    macs = profile.macs
+    if macs.count:
+        rate = f"{macs.count / profile.cycles:.2f} a cycle"
+        peak = f"{share(macs.peak_cycles, profile.cycles)} of the peak of {macs.peak:.4g}"
+        yield "multiply-adds", f"{macs.count:,}", f"{rate}, {peak}"
+
+
+def _show_stalls(stalls: Mapping[str, float]) -> None:
+    total = sum(stalls.values())
+    shown = table("cycles spent on", "cycles", "share", "", right=("cycles", "share"))
+    shown.columns[-1].no_wrap = True
+    shown.columns[-1].overflow = "crop"
+    for group, cycles in grouped(stalls).items():
+        bar = "#" * round(_BAR * cycles / total)
+        shown.add_row(group, number(cycles), share(cycles, total), bar)
+        inside = [(n, reason) for reason, n in stalls.items() if group_of(reason) == group]
+        if _has_parts(group):
+            for n, reason in sorted(inside, key=lambda pair: (-pair[0], pair[1])):
+                shown.add_row(f"  {reason}", number(n), share(n, total), "")
+    show(shown, stderr=True, apart=True)
+
+
+def _has_parts(group: str) -> bool:
+    return len(GROUPS[group]) > 1 or GROUPS[group][0].endswith(":")
+
+
+def show_parts(profile: Profile, limit: int) -> None:
+    """The hottest functions and lines."""
+    _show_hottest("function", profile.functions(), profile, limit)
+    _show_hottest("line", profile.lines(), profile, limit)
+
+
+def _show_hottest(kind: str, parts: Sequence[Part], profile: Profile, limit: int) -> None:
+    numbers = ("cycles", "share", "executed")
+    shown = table(*numbers, "mostly waits for", kind, right=numbers)
+    for part in parts[:limit]:
+        shown.add_row(
+            number(part.cycles),
+            share(part.cycles, profile.cycles),
+            f"{part.executions:,}",
+            waits(part.stalls),
+            Path(part.name).name if kind == "line" else part.name,
+        )
+    show(shown, apart=kind == "line")
+    left = parts[limit:]
+    if left:
+        rest = share(sum(part.cycles for part in left), profile.cycles)
+        click.echo(f"and {len(left)} more {kind}s with {rest} of the cycles")
+
+
+def show_comparison(names: Sequence[str], profiles: Sequence[Profile], found: Comparison) -> None:
+    """One column for each program, and who wins and why."""
+    shown = table("", *names, right=tuple(names))
+    shown.columns[-1].no_wrap = True
+    for label, cells in _compared(profiles, found):
+        shown.add_row(label, *cells)
+    show(shown)
+    click.echo()
+    for line in verdict(names, found):
+        click.echo(line)
+
+
+def _compared(profiles: Sequence[Profile], found: Comparison) -> Iterator[tuple[str, list[str]]]:
+    yield "cycles", [number(p.cycles) for p in profiles]
+    yield "times the best", [f"{d.factor:.2f}" for d in found.differences]
+    yield "instructions", [f"{p.instructions:,}" for p in profiles]
+    yield "instructions a cycle", [f"{p.ipc:.2f}" for p in profiles]
+    if any(p.lanes[1] for p in profiles):
+        yield "lanes used of paid", [share(*p.lanes) if p.lanes[1] else "-" for p in profiles]
+    if any(p.macs.count for p in profiles):
+        yield "multiply-adds a cycle", [f"{p.macs.count / p.cycles:.2f}" for p in profiles]
+        yield "share of the peak", [share(p.macs.peak_cycles, p.cycles) for p in profiles]
+    for reason in _reasons(profiles):
+        yield reason, [number(p.stalls.get(reason, 0.0)) for p in profiles]
+    rest = [_rest(p, _reasons(profiles)) for p in profiles]
+    if any(rest):
+        yield "other reasons", [number(n) for n in rest]
+
+
+def _reasons(profiles: Sequence[Profile]) -> list[str]:
+    """Reasons worth a row, by group, and those with most cycles first."""
+    most: dict[str, float] = {}
+    for profile in profiles:
+        for reason, n in profile.stalls.items():
+            if n >= _SMALL * profile.cycles:
+                most[reason] = max(n, most.get(reason, 0.0))
+    groups = list(GROUPS)
+    return sorted(most, key=lambda r: (groups.index(group_of(r)), -most[r], r))
+
+
+def _rest(profile: Profile, shown: Sequence[str]) -> float:
+    return sum(n for reason, n in profile.stalls.items() if reason not in shown)
+
+
+def verdict(names: Sequence[str], found: Comparison) -> Iterator[str]:
+    """A line for each program: the best, and what the others lose to it."""
+    best = names[found.best]
+    if len(names) > 1:
+        yield f"{best} wins"
+    for i, (name, d) in enumerate(zip(names, found.differences, strict=True)):
+        if i == found.best:
+            continue
+        if not d.cycles:
+            yield f"{name} takes as long"
+            continue
+        why = f"{number(d.group_cycles)} of them {_GROUP_TEXT[d.group]}"
+        yield (
+            f"{name} takes {number(d.cycles)} cycles more ({d.factor:.2f} times), {why};"
+            f" it executes {_more(d.instructions)}"
+        )
+
+
+def _more(instructions: int) -> str:
+    if not instructions:
+        return "as many instructions"
+    return f"{abs(instructions):,} instructions {'more' if instructions > 0 else 'fewer'}"

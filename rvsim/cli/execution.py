@@ -1,0 +1,167 @@
+"""What commands that run a program share: its file, its arguments, its output and its end."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rvsim.cli.console import note
+from rvsim.cli.guest_options import GUEST_OPTIONS
+from rvsim.cli.machine_options import MACHINE_OPTIONS
+from rvsim.errors import RvsimError
+
+if TYPE_CHECKING:
+    from rvsim.machine import Machine, RunResult
+
+_NO_WAY_OUT: Final = (
+    "it has made no system call: a bare-metal image ends by a store to its symbol tohost,"
+    " and this file has no such symbol"
+)
+_GUEST_ARGS: Final = "rvsim.guest_args"
+
+
+class GuestCommand(click.Command):
+    """Takes what follows ``--`` out of click's hands: it belongs to the guest."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        if "--" in args:
+            cut = args.index("--")
+            ctx.meta[_GUEST_ARGS] = args[cut + 1 :]
+            args = args[:cut]
+        try:
+            return super().parse_args(ctx, args)
+        except click.UsageError as error:
+            if "unexpected extra argument" in error.format_message():
+                hint = f"guest arguments follow --, as in: rvsim {ctx.info_name} FILE -- ARGS"
+                raise click.UsageError(f"{error.format_message().rstrip('.')}: {hint}") from None
+            raise
+
+
+@dataclass(frozen=True, slots=True)
+class Guest:
+    """What the command line says of the program and its machine; `machine` is for `Machine`."""
+
+    args: list[str]
+    machine: dict[str, Any]
+    load: dict[str, Any]
+    max_insns: int | None
+    timeout: float | None
+
+    @staticmethod
+    def take(ctx: click.Context, values: dict[str, Any]) -> Guest:
+        """Takes what `machine_options` and `guest_options` have added out of the values."""
+        machine = {name: values.pop(name) for name in MACHINE_OPTIONS}
+        machine["memory_size"] = machine.pop("memory")
+        if machine["cpu"] is None:
+            del machine["cpu"]
+        return Guest(
+            ctx.meta.get(_GUEST_ARGS, []),
+            machine,
+            {name: values.pop(name) for name in GUEST_OPTIONS},
+            values.pop("max_insns"),
+            values.pop("timeout"),
+        )
+
+
+def load(
+    machine: Machine,
+    file: str,
+    guest: Guest,
+    stdout: Callable[[bytes], object] | None,
+    stderr: Callable[[bytes], object] | None,
+    strace: bool = False,
+) -> None:
+    """Load the program; without sinks its output is kept for the result."""
+    machine.load(
+        executable(file),
+        argv=[file, *guest.args],
+        stdin=getattr(sys.stdin, "buffer", None),
+        stdout=stdout,
+        stderr=stderr,
+        strace=_strace if strace else None,
+        **guest.load,
+    )
+
+
+def run(machine: Machine, guest: Guest) -> RunResult:
+    """Run the program to its end or limit, and say on stderr why, if not by itself."""
+    with _place_of_interrupt(machine):
+        result = machine.run(max_insns=guest.max_insns, timeout=guest.timeout)
+    _report(guest, machine, result)
+    return result
+
+
+def executable(file: str) -> str:
+    """The file, or a bundled kernel of that name, built if need be."""
+    from rvsim.toolchain import build_kernel, find_kernel, kernel_names
+
+    if Path(file).exists():
+        return file
+    stem = file.removesuffix(".elf")
+    if stem in kernel_names():
+        note(f"there is no file {file}: building the bundled kernel {stem}")
+        return str(build_kernel(stem))
+    if "/" not in file:
+        try:
+            find_kernel(file)
+        except RvsimError as error:
+            raise RvsimError(f"there is no file {file}, nor a kernel", hint=error.hint) from None
+    return file
+
+
+def sink(stream: Any) -> Callable[[bytes], object]:
+    """Passes the guest's bytes on at once, in order with what rvsim itself writes."""
+    binary = stream.buffer
+
+    def write(output: bytes) -> None:
+        try:
+            stream.flush()
+            binary.write(output)
+            binary.flush()
+        except BrokenPipeError:
+            raise
+        except OSError as error:
+            raise RvsimError(f"cannot write the guest's output: {error.strerror}") from None
+
+    return write
+
+
+def _strace(line: str) -> None:
+    click.echo(line, err=True)
+
+
+@contextmanager
+def _place_of_interrupt(machine: Machine) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        state = machine.state
+        where = machine.place(state["pc"])
+        raise click.Abort(
+            f"interrupted after {state['instret']} instructions, near {where}"
+        ) from None
+
+
+def _report(guest: Guest, machine: Machine, result: RunResult) -> None:
+    """Say on stderr why the program did not end by itself."""
+    if result.trap is not None:
+        from rvsim.report import recent_report, trap_report
+
+        click.echo(f"rvsim: {trap_report(machine, result.trap)}", err=True)
+        recent = recent_report(machine)
+        if recent:
+            click.echo(recent, err=True)
+    elif result.reason != "exit":
+        limits = {"max_insns": f"--max-insns {guest.max_insns}"}
+        limit = limits.get(result.reason, f"--timeout {guest.timeout}")
+        done = f"{result.instret} instructions"
+        where = machine.place(machine.state["pc"])
+        click.echo(f"rvsim: limit {limit} reached after {done}, at {where}", err=True)
+        if machine.process is not None and not machine.process.has_called:
+            click.echo(f"  {_NO_WAY_OUT}", err=True)
