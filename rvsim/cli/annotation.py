@@ -115,9 +115,8 @@ def _links(found: Bounds) -> str:
 
 def verdict(loop: Loop, found: Bounds) -> str:
     """Which bound binds, or what the iteration waits for if none does."""
-    name, cycles = found.largest
     if found.binding is not None:
-        return f"limited by: {name}, {cycles:.2f} of {loop.cycles:.2f} cycles"
+        return f"limited by: {found.binding}"
     waits_for = sorted(loop.stalls.items(), key=lambda item: (-item[1], item[0]))
     reasons = [
         f"{reason} {n / loop.iterations:.2f}" for reason, n in waits_for if reason != "issue"

@@ -42,10 +42,10 @@ def show(shown: Table, *, stderr: bool = False, apart: bool = False) -> None:
     if apart:
         click.echo(err=stderr)
     if stream.isatty() and not os.environ.get("NO_COLOR"):
-        Console(file=stream, highlight=False).print(shown)
+        Console(file=stream, highlight=False, markup=False).print(shown)
         return
     width = None if stream.isatty() else _WIDTH_WITHOUT_TERMINAL
     text = io.StringIO()
-    Console(file=text, width=width, color_system=None, highlight=False).print(shown)
+    Console(file=text, width=width, color_system=None, highlight=False, markup=False).print(shown)
     for line in text.getvalue().splitlines():
         click.echo(line.rstrip(), err=stderr)

@@ -60,14 +60,26 @@ def show_cycles(profile: Profile) -> None:
     """The totals of a run and its stalls from the top down, on stderr."""
     totals = table("", "total", "", right=("total",))
     where = f" in {', '.join(r.name for r in profile.regions)}" if profile.regions else ""
-    seconds = profile.cycles / CYCLES_PER_SECOND
-    clock = f"{1e6 * seconds:,.1f} us at {CYCLES_PER_SECOND / 1e9:.1f} GHz{where}"
+    clock = f"{_seconds(profile.cycles)} at {CYCLES_PER_SECOND / 1e9:.1f} GHz{where}"
     totals.add_row("cycles", number(profile.cycles), clock)
     totals.add_row("instructions", f"{profile.instructions:,}", f"{profile.ipc:.2f} a cycle")
     for row in _work(profile):
         totals.add_row(*row)
     show(totals, stderr=True)
     _show_stalls(profile.stalls)
+
+
+def _seconds(cycles: float) -> str:
+    """What cycles are in time.
+
+    >>> _seconds(46), _seconds(3_200_000), _seconds(16e9)
+    ('28.8 ns', '2.0 ms', '10.0 s')
+    """
+    time = cycles / CYCLES_PER_SECOND
+    for unit, scale in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
+        if time * scale < 1000:
+            return f"{time * scale:.1f} {unit}"
+    return f"{time:,.1f} s"
 
 
 def _work(profile: Profile) -> Iterable[tuple[str, str, str]]:
@@ -171,9 +183,11 @@ def _rest(profile: Profile, shown: Sequence[str]) -> float:
 
 def verdict(names: Sequence[str], found: Comparison) -> Iterator[str]:
     """A line for each program: the best, and what the others lose to it."""
-    best = names[found.best]
+    if len(names) > 1 and not any(d.cycles for d in found.differences):
+        yield "all take as long"
+        return
     if len(names) > 1:
-        yield f"{best} wins"
+        yield f"{names[found.best]} wins"
     for i, (name, d) in enumerate(zip(names, found.differences, strict=True)):
         if i == found.best:
             continue

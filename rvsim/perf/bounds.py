@@ -43,9 +43,9 @@ class Bounds:
 
     @property
     def largest(self) -> tuple[str, float]:
-        """The name of the largest bound, and its cycles."""
+        """The name of the largest bound, and its cycles; of equals the later, a unit before slots."""
         found = self.by_name()
-        name = max(found, key=lambda n: found[n])
+        name = max(reversed(found), key=lambda n: found[n])
         return name, found[name]
 
     @property
