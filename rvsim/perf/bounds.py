@@ -43,7 +43,7 @@ class Bounds:
 
     @property
     def largest(self) -> tuple[str, float]:
-        """The name of the largest bound, and its cycles; of equals the later, a unit before slots."""
+        """The name of the largest bound, and its cycles; ties go to units."""
         found = self.by_name()
         name = max(reversed(found), key=lambda n: found[n])
         return name, found[name]

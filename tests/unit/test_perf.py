@@ -86,10 +86,13 @@ def test_one_memory_instruction_a_cycle() -> None:
 
 
 def test_vector_unit_binds() -> None:
-    """Two independent operations with LMUL 2 keep the unit for two cycles each."""
-    adds = [step("vadd.vv", vd=vd, vs1=2, vs2=4, vm=1) for vd in (8, 10)]
+    """Three independent operations with LMUL 2 keep the unit for two cycles each.
+
+    Each waits for its old vd, as always on the X60, but that takes no more than 4 cycles.
+    """
+    adds = [step("vadd.vv", vd=vd, vs1=2, vs2=4, vm=1) for vd in (8, 10, 12)]
     found = loop_of(adds, [vset(E8_M2)])
-    assert found.vector_unit == 4.0
+    assert found.vector_unit == 6.0
     assert found.binding == "vector unit"
 
 
