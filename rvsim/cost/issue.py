@@ -92,6 +92,7 @@ class Issuer:
             self._charge(time)
         put("slots", ir.where(time == self.now, self.slots + 1, 1))
         put("now", time)
+        put("issued", time)
         if self.vector:
             put("vector_at", time)
         if self.memory:
@@ -113,6 +114,12 @@ class Issuer:
 
 def _word(value: Value | int) -> Value:
     return value if isinstance(value, Value) else ir.const(value, 64)
+
+
+def took(begun: Value, finished: Value) -> None:
+    """Leave the times of this instruction for whoever looks at them one by one."""
+    put("begun", begun)
+    put("finished", finished)
 
 
 def lose(cycles: Value | int, why: int) -> None:

@@ -11,7 +11,7 @@ from rvsim.cost.core import Core
 from rvsim.cost.facts import Facts, registers_of, transplant
 from rvsim.cost.formula import CYCLE, fixed
 from rvsim.cost.hierarchy import Hierarchy, hit
-from rvsim.cost.issue import Issuer, ceil, latest, reason_in
+from rvsim.cost.issue import Issuer, ceil, latest, reason_in, took
 from rvsim.cost.reasons import UNIT_LSU, raw
 from rvsim.cost.scalar import deliver, wait_for
 from rvsim.cost.state import get, put
@@ -71,11 +71,13 @@ def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
     if facts.is_store:
         put("lsu_free", time + CYCLE + extra)
+        took(time, time + CYCLE + extra)
         return
     put("lsu_free", time + CYCLE)
     ready = time + fixed(timing.latency) + extra
     deliver(facts, ready, ir.where(extra == 0, raw(facts.unit), get("level")))
     put("end", latest(get("end"), ready))
+    took(time, ready)
 
 
 def _scalar_address(facts: Facts) -> tuple[Value, int]:
@@ -94,3 +96,4 @@ def prefetch(h: Hierarchy, facts: Facts) -> None:
     ir.invoke(h.fills.fill, line, time, 1, when=~found)
     put("lsu_free", time + CYCLE)
     put("lsu_why", UNIT_LSU)
+    took(time, time + CYCLE)

@@ -8,6 +8,7 @@ from typing import Any
 from rvsim.cost.core import Core
 from rvsim.cost.formula import CYCLE
 from rvsim.cost.hierarchy import Hierarchy
+from rvsim.cost.observed import Charges, Observer
 from rvsim.cost.program import cost_program, extra_fields
 from rvsim.cost.reasons import REASONS
 from rvsim.cost.state import EPOCH, SITES, array_lengths, reset, word_index
@@ -33,6 +34,7 @@ class CostModel:
         self.hierarchy = Hierarchy(core)
         self.unknown: dict[str, int] = {}
         self._sites: dict[int, int] = {}
+        self._pcs: list[int] = []
         self._programs: dict[Key, Program | None] = {}
         self._functions: dict[int, Callable[..., None]] = {}
         self._names: dict[str, Any] = {}
@@ -59,6 +61,13 @@ class CostModel:
         for site in self._sites.values():
             for i in range(site * len(REASONS), (site + 1) * len(REASONS)):
                 counters[i] = 0
+
+    def observe(self) -> Observer:
+        """From here on, look at what the reference engine accounts for one by one."""
+        arrays = self.state.arrays
+        charges = Charges(arrays["sites"])
+        self._names["a_sites"] = charges
+        return Observer(arrays["core"], charges)
 
     def touch(self, address: int, size: int, *, store: bool) -> None:
         """Bring memory into the caches as accesses to all of its lines would, but take no time."""
@@ -148,7 +157,12 @@ class CostModel:
             if found == SITES:
                 raise RvsimError(f"the cost model counts at most {SITES} different instructions")
             self._sites[pc] = found
+            self._pcs.append(pc)
         return found
+
+    def pc_of(self, site: int) -> int:
+        """The instruction that has these counters."""
+        return self._pcs[site]
 
     @property
     def cycle(self) -> int:

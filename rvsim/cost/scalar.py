@@ -9,7 +9,7 @@ from rvsim.cost.classes import ScalarTiming
 from rvsim.cost.core import Core
 from rvsim.cost.facts import Facts, transplant
 from rvsim.cost.formula import CYCLE, fixed
-from rvsim.cost.issue import Issuer, latest, lose, reason_in
+from rvsim.cost.issue import Issuer, latest, lose, reason_in, took
 from rvsim.cost.reasons import BRANCH, DRAIN, PAIR, UNIT_OF, VSETVL, raw
 from rvsim.cost.state import EPOCH, UNIT_INDEX, get, put
 from rvsim.ir import Value
@@ -48,6 +48,7 @@ def arithmetic(core: Core, facts: Facts, timing: ScalarTiming) -> Value:
         issuer.wait(ir.read_array("unit_free", busy), UNIT_OF[timing.unit])
     time = issuer.issue()
     deliver(facts, time + latency)
+    took(time, time + latency)
     if busy is not None:
         ir.write_array("unit_free", busy, time + fixed(timing.busy))
         put("end", latest(get("end"), time + latency))
@@ -133,6 +134,7 @@ def vset(core: Core, facts: Facts, timing: ScalarTiming) -> None:
     put("vset_ready", latest(get("vset_ready"), time + delay))
     put("vset_at", time)
     deliver(facts, time + fixed(timing.latency))
+    took(time, time + fixed(timing.latency))
 
 
 def serialising(core: Core, facts: Facts, timing: ScalarTiming) -> None:
@@ -145,5 +147,6 @@ def serialising(core: Core, facts: Facts, timing: ScalarTiming) -> None:
     issuer.wait(latest(get("end"), get("lsu_free")), DRAIN)
     time = issuer.issue()
     deliver(facts, time + fixed(timing.latency))
+    took(time, time + fixed(timing.latency))
     lose(fixed(timing.latency), DRAIN)
     ir.write("cycle", ir.shr_u(time - EPOCH, CYCLE.bit_length() - 1))

@@ -33,6 +33,10 @@ _TIMES: Final = (
     "bus_free",  # L2 to L1
     "store_path_free",  # stores that missed L1, to L2
     "dram_free",
+    # of the last instruction, for an `Observer`
+    "issued",
+    "begun",  # in its unit
+    "finished",  # result ready, or stored
 )
 _COUNTS: Final = (
     "slots",  # instructions issued in the cycle `now`

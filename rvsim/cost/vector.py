@@ -7,7 +7,7 @@ from rvsim.cost.classes import VectorTiming
 from rvsim.cost.core import Core
 from rvsim.cost.facts import Facts, Operand
 from rvsim.cost.formula import CYCLE, fixed
-from rvsim.cost.issue import Issuer, ceil, latest
+from rvsim.cost.issue import Issuer, ceil, latest, took
 from rvsim.cost.reasons import UNIT_VECTOR, VSETVL, raw
 from rvsim.cost.scalar import deliver, wait_for_sources
 from rvsim.cost.state import get, put
@@ -34,6 +34,7 @@ def arithmetic(core: Core, facts: Facts, timing: VectorTiming) -> None:
     done = _results(facts, timing, start, occupied, busy)
     _release_sources(core, facts, timing, start, busy)
     put("end", latest(get("end"), done))
+    took(start, done)
 
 
 def _busy(facts: Facts, timing: VectorTiming, occupied: float) -> Value:

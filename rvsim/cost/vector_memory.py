@@ -8,7 +8,7 @@ from rvsim.cost.core import Core
 from rvsim.cost.facts import Facts, transplant
 from rvsim.cost.formula import CYCLE, fixed
 from rvsim.cost.hierarchy import Hierarchy
-from rvsim.cost.issue import Issuer, latest, reason_in
+from rvsim.cost.issue import Issuer, latest, reason_in, took
 from rvsim.cost.lsu import Span, begin_after, load_extra, store_extra, wait_for_unit
 from rvsim.cost.reasons import STORE, UNIT_LSU, VSETVL, WAR, raw
 from rvsim.cost.scalar import wait_for_sources
@@ -115,6 +115,7 @@ def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     for r in range(dest.nregs):
         ir.write_array("why_v", dest.register(r), why)
     put("end", latest(get("end"), last))
+    took(time, last)
 
 
 def _beats(facts: Facts, timing: VectorTiming) -> Value:
@@ -205,6 +206,7 @@ def store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     written += ir.where(misaligned, fixed(buffer.misaligned), ir.const(0, 64))
     put("stored_until", written)
     put("end", latest(get("end"), begin + cost))
+    took(begin, begin + cost)
 
 
 def _data_times(core: Core, facts: Facts) -> list[Value]:
