@@ -3,6 +3,9 @@
 zig contains clang and lld, so one wheel turns C and assembly into a static RISC-V Linux program on
 any host.  Built kernels are cached by the content of everything that goes into them; reading the
 cache starts no compiler.
+
+A kernel is a folder of sources; its `variants.toml`, if it has one, makes further kernels of them
+with other macros, so that schedules can be compared on one job.
 """
 
 from __future__ import annotations
@@ -17,6 +20,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import tomllib
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -72,11 +76,26 @@ class CompileError(RvsimError):
 
 @dataclass(frozen=True, slots=True)
 class KernelSource:
-    """One bundled kernel: its name, its folder and the files that are compiled."""
+    """One bundled kernel: its name, its folder, the files that are compiled and their macros.
+
+    `variant` says what sets it apart from the kernel that is called as the folder; None for that.
+    """
 
     name: str
     folder: Path
     sources: tuple[Path, ...]
+    variant: str | None = None
+    macros: tuple[str, ...] = ()
+
+    @property
+    def family(self) -> str:
+        """The kernel that it is, or is a variant of."""
+        return self.folder.name
+
+    @property
+    def flags(self) -> tuple[str, ...]:
+        """What the compiler is told beyond the sources; KERNEL is the name as a string."""
+        return (*KERNEL_FLAGS, f'-DKERNEL="{self.name}"', *(f"-D{macro}" for macro in self.macros))
 
 
 def build(
@@ -109,29 +128,28 @@ def build(
 
 
 def kernel_names() -> list[str]:
-    """Names of the bundled kernels, sorted.
+    """Names of the bundled kernels and their variants, sorted.
 
-    >>> "gemm_tile_s8" in kernel_names()
+    >>> {"gemm_tile_s8", "gemm_tile_ime_u4"} <= set(kernel_names())
     True
     """
-    folders = (folder for folder in data_path("kernels").iterdir() if folder.name != RUNTIME)
-    return sorted(folder.name for folder in folders if any(folder.glob("*.c")))
+    return sorted(_kernels())
 
 
 def find_kernel(name: str) -> KernelSource:
     """The bundled kernel called `name`, which may end in `.elf`; `RvsimError` if there is none.
 
-    >>> find_kernel("gemm_tile_s8.elf").name
-    'gemm_tile_s8'
+    >>> find_kernel("gemm_tile_ime_u4.elf").family
+    'gemm_tile_ime'
     """
-    known = kernel_names()
+    known = _kernels()
     stem = name.removesuffix(".elf")
     if stem not in known:
         close = difflib.get_close_matches(stem, known, n=1)
-        hint = f"did you mean '{close[0]}'?" if close else f"kernels are {', '.join(known)}"
+        families = ", ".join(sorted({kernel.family for kernel in known.values()}))
+        hint = f"did you mean '{close[0]}'?" if close else f"kernels are {families}"
         raise RvsimError(f"unknown kernel '{name}'", hint=hint)
-    folder = data_path("kernels") / stem
-    return KernelSource(stem, folder, _sources(folder))
+    return known[stem]
 
 
 def build_kernel(name: str, out_dir: Path | None = None) -> Path:
@@ -143,7 +161,7 @@ def build_kernel(name: str, out_dir: Path | None = None) -> Path:
     cached = cache_dir() / f"{kernel.name}-{_content_hash(kernel)[:16]}" / f"{kernel.name}.elf"
     if not cached.is_file():
         cached.parent.mkdir(parents=True, exist_ok=True)
-        build(kernel.sources, cached, extra_args=KERNEL_FLAGS)
+        build(kernel.sources, cached, extra_args=kernel.flags)
     if out_dir is None:
         return cached
     out = out_dir / cached.name
@@ -179,6 +197,24 @@ def cache_dir() -> Path:
         return Path(temporary)
 
 
+@functools.cache
+def _kernels() -> dict[str, KernelSource]:
+    folders = (folder for folder in data_path("kernels").iterdir() if folder.name != RUNTIME)
+    families = [_family(folder) for folder in folders if any(folder.glob("*.c"))]
+    return {kernel.name: kernel for family in families for kernel in family}
+
+
+def _family(folder: Path) -> Iterator[KernelSource]:
+    """The kernel of a folder and its variants."""
+    sources = _sources(folder)
+    yield KernelSource(folder.name, folder, sources)
+    table = folder / "variants.toml"
+    variants = tomllib.loads(table.read_text("utf-8")) if table.is_file() else {}
+    for name, variant in variants.items():
+        macros = tuple(f"{macro}={value}" for macro, value in variant["macros"].items())
+        yield KernelSource(f"{folder.name}_{name}", folder, sources, variant["about"], macros)
+
+
 def _sources(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in folder.iterdir() if path.suffix in (".c", ".S")))
 
@@ -191,7 +227,7 @@ def _flags(extra_args: Sequence[str], min_vlen: int) -> tuple[str, ...]:
 
 def _content_hash(kernel: KernelSource) -> str:
     """A hash of all that the kernel's ELF depends on; paths too, because DWARF names them."""
-    digest = hashlib.sha256(repr((_ziglang_version(), _flags(KERNEL_FLAGS, 128))).encode())
+    digest = hashlib.sha256(repr((_ziglang_version(), _flags(kernel.flags, 128))).encode())
     for folder in (kernel.folder, data_path("kernels") / RUNTIME):
         for path in sorted(folder.iterdir()):
             if path.suffix in (".c", ".h", ".S"):

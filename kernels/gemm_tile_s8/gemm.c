@@ -6,9 +6,28 @@
 
 #include <riscv_vector.h>
 
-// `tokens` is a constant in each copy, so the conditions vanish and only the accumulators in use
-// exist: 8 x m2 and two registers for the weights, 18 of 32. vle8.v carries its own element width,
-// hence one vsetvli (e16, m1) serves load, extension and multiplication.
+#ifndef UNROLL
+#define UNROLL 1 // k in a round of the loop, as variants.toml varies it
+#endif
+
+// One k. `tokens` is a constant in each copy, so the conditions vanish and only the accumulators in
+// use exist: 8 x m2 and two registers for the weights, 18 of 32. vle8.v carries its own element
+// width, hence one vsetvli (e16, m1) serves load, extension and multiplication.
+static inline __attribute__((always_inline)) void
+step(const size_t tokens, size_t vl, const int8_t *a, const int8_t *w, vint32m2_t *acc0,
+     vint32m2_t *acc1, vint32m2_t *acc2, vint32m2_t *acc3, vint32m2_t *acc4, vint32m2_t *acc5,
+     vint32m2_t *acc6, vint32m2_t *acc7) {
+    const vint16m1_t row = __riscv_vsext_vf2_i16m1(__riscv_vle8_v_i8mf2(w, vl), vl);
+    *acc0 = __riscv_vwmacc_vx_i32m2(*acc0, a[0], row, vl);
+    if (tokens > 1) *acc1 = __riscv_vwmacc_vx_i32m2(*acc1, a[1], row, vl);
+    if (tokens > 2) *acc2 = __riscv_vwmacc_vx_i32m2(*acc2, a[2], row, vl);
+    if (tokens > 3) *acc3 = __riscv_vwmacc_vx_i32m2(*acc3, a[3], row, vl);
+    if (tokens > 4) *acc4 = __riscv_vwmacc_vx_i32m2(*acc4, a[4], row, vl);
+    if (tokens > 5) *acc5 = __riscv_vwmacc_vx_i32m2(*acc5, a[5], row, vl);
+    if (tokens > 6) *acc6 = __riscv_vwmacc_vx_i32m2(*acc6, a[6], row, vl);
+    if (tokens > 7) *acc7 = __riscv_vwmacc_vx_i32m2(*acc7, a[7], row, vl);
+}
+
 static inline __attribute__((always_inline)) void tile(const size_t tokens, size_t vl, size_t k,
                                                        const int8_t *a, const int8_t *w,
                                                        int32_t *c, size_t c_stride) {
@@ -17,16 +36,17 @@ static inline __attribute__((always_inline)) void tile(const size_t tokens, size
     vint32m2_t acc0 = __riscv_vwmul_vx_i32m2(__riscv_vmv_v_x_i16m1(0, vl), 0, vl);
     vint32m2_t acc1 = acc0, acc2 = acc0, acc3 = acc0, acc4 = acc0, acc5 = acc0, acc6 = acc0,
                acc7 = acc0;
-    for (const int8_t *end = a + k * tokens; a != end; a += tokens, w += GEMM_CHANNELS) {
-        const vint16m1_t row = __riscv_vsext_vf2_i16m1(__riscv_vle8_v_i8mf2(w, vl), vl);
-        acc0 = __riscv_vwmacc_vx_i32m2(acc0, a[0], row, vl);
-        if (tokens > 1) acc1 = __riscv_vwmacc_vx_i32m2(acc1, a[1], row, vl);
-        if (tokens > 2) acc2 = __riscv_vwmacc_vx_i32m2(acc2, a[2], row, vl);
-        if (tokens > 3) acc3 = __riscv_vwmacc_vx_i32m2(acc3, a[3], row, vl);
-        if (tokens > 4) acc4 = __riscv_vwmacc_vx_i32m2(acc4, a[4], row, vl);
-        if (tokens > 5) acc5 = __riscv_vwmacc_vx_i32m2(acc5, a[5], row, vl);
-        if (tokens > 6) acc6 = __riscv_vwmacc_vx_i32m2(acc6, a[6], row, vl);
-        if (tokens > 7) acc7 = __riscv_vwmacc_vx_i32m2(acc7, a[7], row, vl);
+    const int8_t *const rounds_end = a + k / UNROLL * UNROLL * tokens;
+    const int8_t *const end = a + k * tokens;
+    while (UNROLL > 1 && a != rounds_end) {
+#pragma clang loop unroll(full)
+        for (int i = 0; i < UNROLL; i++, a += tokens, w += GEMM_CHANNELS) {
+            step(tokens, vl, a, w, &acc0, &acc1, &acc2, &acc3, &acc4, &acc5, &acc6, &acc7);
+        }
+    }
+#pragma clang loop unroll(disable)
+    for (; a != end; a += tokens, w += GEMM_CHANNELS) {
+        step(tokens, vl, a, w, &acc0, &acc1, &acc2, &acc3, &acc4, &acc5, &acc6, &acc7);
     }
     __riscv_vse32_v_i32m2(c, acc0, vl);
     if (tokens > 1) __riscv_vse32_v_i32m2(c + 1 * c_stride, acc1, vl);

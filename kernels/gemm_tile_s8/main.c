@@ -4,6 +4,10 @@
 #include "gemm.h"
 #include "runtime.h"
 
+#ifndef KERNEL
+#define KERNEL "gemm_tile_s8"
+#endif
+
 enum { MAX_CHANNELS = 40, MAX_K = 256, GUARD = 4, C_STRIDE = MAX_CHANNELS + GUARD };
 
 static const struct {
@@ -54,7 +58,7 @@ static void bench(uint64_t runs) {
 }
 
 int main(int argc, char **argv) {
-    rt_print("gemm_tile_s8: vlen ");
+    rt_print(KERNEL ": vlen ");
     rt_print_u64(rt_vlen());
     rt_print("\n");
 

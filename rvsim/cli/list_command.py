@@ -70,7 +70,9 @@ def _kernels() -> None:
 
     shown = table("kernel", "")
     for name in kernel_names():
-        shown.add_row(name, _title((find_kernel(name).folder / "README.md").read_text("utf-8")))
+        kernel = find_kernel(name)
+        readme = (kernel.folder / "README.md").read_text("utf-8")
+        shown.add_row(name, kernel.variant or _title(readme))
     show(shown)
 
 

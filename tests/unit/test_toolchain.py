@@ -82,11 +82,20 @@ def test_kernels_are_found_with_and_without_suffix() -> None:
     assert {path.suffix for path in find_kernel("gemm_tile_ime").sources} == {".c", ".S"}
 
 
+def test_variants_share_all_but_macros() -> None:
+    kernel, variant = find_kernel("gemm_tile_s8"), find_kernel("gemm_tile_s8_u4")
+    assert (variant.family, variant.folder) == (kernel.family, kernel.folder)
+    assert variant.sources == kernel.sources
+    assert set(variant.flags) - set(kernel.flags) == {'-DKERNEL="gemm_tile_s8_u4"', "-DUNROLL=4"}
+    assert kernel.variant is None
+    assert variant.variant == "gemm_tile_s8 with its K loop unrolled by 4"
+
+
 def test_unknown_kernel_suggests_a_known_one() -> None:
     with pytest.raises(RvsimError) as caught:
         find_kernel("gemm_tile_s9.elf")
     assert str(caught.value) == "unknown kernel 'gemm_tile_s9.elf': did you mean 'gemm_tile_s8'?"
-    with pytest.raises(RvsimError, match=r"kernels are .*, gemm_tile_ime, gemm_tile_s8"):
+    with pytest.raises(RvsimError, match=r"kernels are .*, gemm_tile_ime, gemm_tile_s8, memops"):
         find_kernel("xyzzy")
 
 

@@ -14,7 +14,7 @@ from typing import Any, Final
 
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
-from rvsim.toolchain import build, build_kernel, kernel_names
+from rvsim.toolchain import build, build_kernel, find_kernel, kernel_names
 from tools.benchmarks.loops import LOOPS, PROGRAM
 from tools.benchmarks.report import Options, Result, markdown
 
@@ -53,7 +53,8 @@ class Workload:
 
 def workloads(folder: Path, options: Options) -> Iterator[Workload]:
     """The loops, assembled into `folder`, and the bundled kernels."""
-    chosen = filter(options.wants, (*LOOPS, *kernel_names()))
+    kernels = (name for name in kernel_names() if find_kernel(name).variant is None)
+    chosen = filter(options.wants, (*LOOPS, *kernels))
     for number, name in enumerate(chosen):
         if name not in LOOPS:
             yield Workload(name, "kernel", build_kernel(name))
