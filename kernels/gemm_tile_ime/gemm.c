@@ -1,36 +1,52 @@
 // Packing, and the walk over the tiles; the products themselves are in tile.S.
 
 #include "gemm.h"
+#include "tile.h"
+
+enum { TILE_TOKENS = TOKEN_BLOCKS * GEMM_ROWS, TILE_CHANNELS = OUTPUT_BLOCKS * GEMM_ROWS };
 
 static size_t round_up(size_t n, size_t multiple) {
     return (n + multiple - 1) / multiple * multiple;
+}
+
+static size_t least(size_t a, size_t b) {
+    return a < b ? a : b;
 }
 
 // Moves one tile [token_block][output_block][4][4] to its place in c.
 static void unpack(size_t tokens, size_t columns, const int32_t *tile, int32_t *c,
                    size_t c_stride) {
     for (size_t t = 0; t < tokens; t++) {
-        const int32_t *row = tile + (t / GEMM_ROWS) * GEMM_ROWS * GEMM_CHANNELS + t % GEMM_ROWS * 4;
-        for (size_t n = 0; n < columns; n++) {
-            c[t * c_stride + n] = row[n / GEMM_ROWS * (GEMM_ROWS * GEMM_ROWS) + n % GEMM_ROWS];
+        const int32_t *from = tile + (t / GEMM_ROWS * TILE_CHANNELS + t % GEMM_ROWS) * GEMM_ROWS;
+        int32_t *to = c + t * c_stride;
+        size_t left = columns;
+        for (; left >= GEMM_ROWS; left -= GEMM_ROWS, to += GEMM_ROWS) {
+            __builtin_memcpy(to, from, GEMM_ROWS * sizeof *to);
+            from += GEMM_ROWS * GEMM_ROWS;
+        }
+        for (size_t n = 0; n < left; n++) {
+            to[n] = from[n];
         }
     }
 }
 
 void gemm_tile_ime(size_t tokens, size_t channels, size_t k, const int8_t *a, const int8_t *w,
                    int32_t *c, size_t c_stride) {
-    _Alignas(64) int32_t tile[GEMM_MAX_TOKENS * GEMM_CHANNELS];
+    _Alignas(64) int32_t tile[TILE_TOKENS * TILE_CHANNELS];
     const size_t k_blocks = round_up(k, GEMM_DEPTH) / GEMM_DEPTH;
-    const size_t stride = k_blocks * GEMM_BLOCK; // from one row block to the next, in a and in w
-    for (size_t first = 0; first < channels; first += GEMM_CHANNELS) {
-        const size_t left = channels - first;
-        if (tokens <= GEMM_ROWS) {
-            gemm_tile_ime_4x16(k_blocks, a, w, stride, tile);
-        } else {
-            gemm_tile_ime_8x16(k_blocks, a, w, stride, tile, stride);
+    const size_t row = k_blocks * GEMM_BLOCK; // bytes of a row of blocks
+    for (size_t n = 0; n < channels; n += TILE_CHANNELS) {
+        for (size_t t = 0; t < tokens; t += TILE_TOKENS) {
+            const int8_t *a_tile = a + t / GEMM_ROWS * row, *w_tile = w + n / GEMM_ROWS * row;
+#if TOKEN_BLOCKS == 2
+            if (tokens - t <= GEMM_ROWS) {
+                gemm_tile_4_tokens(k_blocks, tile, a_tile, w_tile);
+            } else
+#endif
+                gemm_tile(k_blocks, tile, a_tile, w_tile);
+            unpack(least(tokens - t, TILE_TOKENS), least(channels - n, TILE_CHANNELS), tile,
+                   c + t * c_stride + n, c_stride);
         }
-        unpack(tokens, left < GEMM_CHANNELS ? left : GEMM_CHANNELS, tile, c + first, c_stride);
-        w += GEMM_CHANNELS / GEMM_ROWS * stride;
     }
 }
 

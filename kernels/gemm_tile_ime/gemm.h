@@ -14,7 +14,7 @@ enum {
     GEMM_ROWS = 4,      // tokens or channels in a block
     GEMM_DEPTH = 8,     // k in a block
     GEMM_BLOCK = 32,    // bytes in a block
-    GEMM_CHANNELS = 16, // output channels in a tile
+    GEMM_CHANNELS = 16, // to a multiple of which output channels are padded
     GEMM_MAX_TOKENS = 8,
 };
 
@@ -36,12 +36,12 @@ void gemm_pack(size_t rows, size_t row_multiple, size_t k, const int8_t *from, i
 void gemm_scalar(size_t tokens, size_t channels, size_t k, const int8_t *a_rows,
                  const int8_t *w_rows, int32_t *c, size_t c_stride);
 
-// The tiles of tile.S: `k_blocks` blocks of one or two token blocks (`a_stride` bytes apart) times
-// four output blocks (`w_stride` bytes apart). `out` gets the 4x4 results as [token_block]
-// [output_block][4][4].
-void gemm_tile_ime_4x16(size_t k_blocks, const int8_t *a, const int8_t *w, size_t w_stride,
-                        int32_t *out);
-void gemm_tile_ime_8x16(size_t k_blocks, const int8_t *a, const int8_t *w, size_t w_stride,
-                        int32_t *out, size_t a_stride);
+// The tiles of tile.S: `k_blocks` blocks of TOKEN_BLOCKS rows of A times OUTPUT_BLOCKS of W, where
+// each row of blocks begins where the one before it ends. `out` gets the 4x4 results as
+// [token_block][output_block][4][4].
+void gemm_tile(size_t k_blocks, int32_t *out, const int8_t *a, const int8_t *w);
+
+// The same with one row of A, for up to 4 tokens where TOKEN_BLOCKS is 2.
+void gemm_tile_4_tokens(size_t k_blocks, int32_t *out, const int8_t *a, const int8_t *w);
 
 #endif
