@@ -19,7 +19,7 @@ from rvsim.disasm import F_NAMES, X_NAMES
 from rvsim.interp import Interpreter, Mode, Trap
 from rvsim.jit.discover import RegionPlan, discover
 from rvsim.jit.engine import Jit
-from rvsim.jit.native import FUEL_PER_CALL, Native
+from rvsim.jit.native import Native, Slice
 from rvsim.jit.worth import THRESHOLD
 from rvsim.mem import PAGE, Memory, R, W, X
 from rvsim.state import F_BASE, SCALARS, SLOT, X_BASE, State
@@ -27,6 +27,9 @@ from rvsim.vec.vtype import VType
 
 _INTERNAL: Final = frozenset({"fuel", "cycle"})
 """Words that engines may use as they like; a program that asks for `cycle` sees instret."""
+
+FUEL_AT_ONCE: Final = 20_000_000
+"""Instructions between two looks at native code, at most."""
 
 _BYTES_SHOWN: Final = 8
 
@@ -142,13 +145,20 @@ class Diverged(Exception):
         self.stretch = stretch
 
 
+class _Fixed(Slice):
+    """Calls can be repeated with less fuel than they had: how much that is must not change."""
+
+    def took(self, used: int, seconds: float) -> None:
+        pass
+
+
 class Watched(Jit):
     """A JIT whose native code is checked against the reference engine, while `watching`."""
 
     def __init__(
         self, interp: Interpreter, threshold: int = THRESHOLD, *, watching: bool = True
     ) -> None:
-        super().__init__(interp, threshold)
+        super().__init__(interp, threshold, fuel=_Fixed(FUEL_AT_ONCE))
         self.watching = watching
         self.checker = Checker(interp)
 
@@ -259,7 +269,7 @@ class _Search:
 
     def _least_fuel(self) -> int:
         """The least fuel that shows a difference: less of it stops native code earlier."""
-        good, bad = 0, min(self.stretch.fuel, FUEL_PER_CALL)
+        good, bad = 0, min(self.stretch.fuel, FUEL_AT_ONCE)
         while bad - good > 1:
             middle = (good + bad) // 2
             if self._try(self.stretch.run, self.stretch.before, middle)[1]:

@@ -16,7 +16,7 @@ from rvsim.decode import Decoded
 from rvsim.interp import NEVER, Block, Execution, Interpreter, Mode
 from rvsim.jit.cache import entry_name
 from rvsim.jit.discover import Key, RegionPlan, as_step, discover
-from rvsim.jit.native import Native, NativeCode
+from rvsim.jit.native import Native, NativeCode, Slice
 from rvsim.jit.region import mode_number
 from rvsim.jit.table import DispatchTable
 from rvsim.jit.worth import PATIENCE, THRESHOLD, WARM, break_even, pays, starting_pays
@@ -38,7 +38,7 @@ class Jit:
     With a `threshold` of 1 all code is compiled after it ran once.  `cache` is the folder of the
     cache on disk, if there is to be one.  `compiled` and `loaded` count regions that LLVM compiled
     and that came from the cache; `regions` are those that run.  Only if it `counts` is it known
-    what they execute.
+    what they execute.  `fuel` says how much of it they are given at once.
     """
 
     def __init__(
@@ -48,6 +48,7 @@ class Jit:
         *,
         cache: Path | None = None,
         counts: bool = False,
+        fuel: Slice | None = None,
     ) -> None:
         self.interp = interp
         self.threshold = threshold
@@ -58,7 +59,9 @@ class Jit:
         self._covered: set[Entry] = set()
         self._forgotten: Counter[Entry] = Counter()
         self._table = DispatchTable()
-        self._code = NativeCode(interp, self._table.address, folder=cache, counts=counts)
+        self._code = NativeCode(
+            interp, self._table.address, folder=cache, counts=counts, fuel=fuel or Slice()
+        )
 
     # -- what the interpreter tells
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ctypes
+import time
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cache, cached_property
@@ -22,9 +23,10 @@ if TYPE_CHECKING:
     # LLVM takes long to be imported: functions do that which need it, when they run.
     from rvsim.jit.compile import Library
 
-FUEL_PER_CALL: Final = 20_000_000
-"""Instructions before native code returns to Python, so that Ctrl-C and timeouts are noticed."""
+_RETURNS_AFTER: Final = 0.008
+"""Seconds after which native code should be back, so that Ctrl-C and timeouts are noticed."""
 
+_MOST_AT_ONCE: Final = 1 << 30
 _ENTER: Final = "enter"
 _REGION: Final = "region"
 _FUEL: Final = SLOT["fuel"]
@@ -33,27 +35,55 @@ _SIGNATURE: Final = ctypes.CFUNCTYPE(
 )
 
 
+@dataclass(slots=True)
+class Slice:
+    """The fuel that native code is given at once; it follows how long instructions take.
+
+    >>> fuel = Slice(20_000)
+    >>> fuel.took(20_000, 0.0001)
+    >>> fuel.took(160_000, 0.016)
+    >>> fuel.insns
+    80000
+    """
+
+    insns: int = 20_000
+
+    def took(self, used: int, seconds: float) -> None:
+        """Adapt to a call that used so much, at most by a factor of 8."""
+        if 2 * used >= self.insns:
+            factor = _RETURNS_AFTER / max(seconds, _RETURNS_AFTER / 8)
+            self.insns = min(max(int(used * factor), 1000), _MOST_AT_ONCE)
+
+
 class _Call:
     """Calls a region on one machine's state, and keeps its code alive."""
 
-    __slots__ = ("_arguments", "_code", "_enter", "_words")
+    __slots__ = ("_arguments", "_code", "_enter", "_slice", "_words")
 
     def __init__(
-        self, enter: Library, library: Library, words: memoryview, arguments: tuple[int, ...]
+        self,
+        enter: Library,
+        library: Library,
+        words: memoryview,
+        arguments: tuple[int, ...],
+        fuel: Slice,
     ) -> None:
         self._code = enter, library
+        self._slice = fuel
         self._enter = _SIGNATURE(enter.address)
         self._words = words
         self._arguments = (*arguments, library.address)
 
     def __call__(self, fuel: int) -> int:
         words = self._words
-        given = min(fuel, FUEL_PER_CALL)
+        given = min(fuel, self._slice.insns)
         words[_FUEL] = given
+        start = time.perf_counter()
         self._enter(*self._arguments)
-        left = words[_FUEL]
+        used = given - words[_FUEL]
+        self._slice.took(used, time.perf_counter() - start)
         words[_FUEL] = 0
-        return given - left
+        return used
 
 
 @dataclass(slots=True, eq=False)
@@ -69,11 +99,18 @@ class NativeCode:
     """Makes native code for the state of one interpreter; `counters` are those of all of it."""
 
     def __init__(
-        self, interp: Interpreter, table: int, *, folder: Path | None, counts: bool
+        self,
+        interp: Interpreter,
+        table: int,
+        *,
+        folder: Path | None,
+        counts: bool,
+        fuel: Slice,
     ) -> None:
         self.interp = interp
         self.counters: list[RegionCounters] = []
         self._folder = folder
+        self._fuel = fuel
         self._counts = counts
         state, memory = interp.state, interp.memory
         self._arguments: tuple[int, ...] = (
@@ -126,7 +163,9 @@ class NativeCode:
             blocks = [(numbered_mode(b.mode), self._decoded(b)) for b in region.blocks]
             self.counters.append(RegionCounters(blocks, library.data, library))
         words = self.interp.state.words
-        return Native(region, library, _Call(self._enter, library, words, self._arguments))
+        return Native(
+            region, library, _Call(self._enter, library, words, self._arguments, self._fuel)
+        )
 
     def _decoded(self, block: Covered) -> list[Decoded]:
         """The instructions of a block, whose code is what memory holds now."""
