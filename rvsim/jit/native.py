@@ -46,7 +46,7 @@ class Slice:
     80000
     """
 
-    insns: int = 20_000
+    insns: int = 4_000
 
     def took(self, used: int, seconds: float) -> None:
         """Adapt to a call that used so much, at most by a factor of 8."""

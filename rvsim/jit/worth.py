@@ -37,6 +37,7 @@ _SCALAR: Final = _Costs(1, 1)
 _VECTOR: Final = _Costs(8, 2)
 _FLOAT: Final = _Costs(40, 4)
 _MATRIX: Final = _Costs(30, 8)
+_FLOAT_SUM: Final = _Costs(1000, 6)  # element by element: 16 of them at LMUL 1 and SEW 16
 
 
 def break_even(insns: Collection[Insn], threshold: int = THRESHOLD) -> int:
@@ -79,4 +80,6 @@ def _costs(insn: Insn) -> _Costs:
         return _SCALAR
     if insn.unit is Unit.VMADOT:
         return _MATRIX
+    if insn.unit.startswith("vfreduce"):
+        return _FLOAT_SUM
     return _FLOAT if insn.unit.startswith("vf") else _VECTOR
