@@ -15,6 +15,7 @@ from rvsim.cli.cycle_tables import number, share, waits
 from rvsim.disasm import disassemble
 from rvsim.perf import Bounds, Loop, Profile, Site, bounds
 
+_WAITS: Final = "mostly waits for"
 _LARGEST_SOURCE: Final = 1 << 24
 _SHOWN_REASONS: Final = 3
 _NEAR: Final = 0.8
@@ -30,7 +31,8 @@ def annotation_lines(part: Profile, whole: Profile, loops: Sequence[Loop]) -> It
     yield f"{names}: {number(part.cycles)} cycles, {of_all}"
     yield ""
     columns = _columns(loops)
-    head = f"{'executed':>11} {'cycles':>11} {'share':>7}  {'mostly waits for':<22}"
+    width = max([len(_WAITS), *(len(waits(site.stalls)) for site in part.sites)])
+    head = f"{'executed':>11} {'cycles':>11} {'share':>7}  {_WAITS:<{width}} "
     yield f"{head}{'  ' * len(columns)} {'address':>8}  instruction"
     last: Place | None = None
     end: int | None = None
@@ -41,14 +43,14 @@ def annotation_lines(part: Profile, whole: Profile, loops: Sequence[Loop]) -> It
         if line is not None and line != last:
             yield f"{'':>11} {Path(line[0]).name}:{line[1]}  {_source(*line)}".rstrip()
         last, end = line, site.end
-        yield _instruction(site, part, "".join(_mark(site, column) for column in columns))
+        marks = "".join(_mark(site, column) for column in columns)
+        code = f"{marks} {site.pc:>8x}  {disassemble(site.decoded)}"
+        yield f"{_counts(site, part)}  {waits(site.stalls):<{width}} {code}"
 
 
-def _instruction(site: Site, part: Profile, marks: str) -> str:
-    counts = (
-        f"{site.executions:>11,} {number(site.cycles):>11} {share(site.cycles, part.cycles):>7}"
-    )
-    return f"{counts}  {waits(site.stalls):<22}{marks} {site.pc:>8x}  {disassemble(site.decoded)}"
+def _counts(site: Site, part: Profile) -> str:
+    cycles = number(site.cycles)
+    return f"{site.executions:>11,} {cycles:>11} {share(site.cycles, part.cycles):>7}"
 
 
 def _columns(loops: Sequence[Loop]) -> list[list[Loop]]:

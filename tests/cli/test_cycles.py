@@ -37,14 +37,14 @@ until 2, and the next multiplication 3 cycles more; each of the other eight wait
 ANNOTATED = """\
 [unknown]: 51 cycles, 100.0 % of the program's 51
 
-   executed      cycles   share  mostly waits for          address  instruction
-          1           0   0.0 %                              10000  addi a0, zero, 0xa
-         10          35  68.6 %  raw:mul 100.0 %       .-    10004  mul a1, a1, a1
-         10           1   2.0 %                        |     10008  addi a0, a0, -0x1
-         10          10  19.6 %  raw:alu 10.0 %        '-    1000c  bne a0, zero, 0x10004
-          1           0   0.0 %                              10010  addi a0, zero, 0x0
-          1           0   0.0 %                              10014  addi a7, zero, 0x5d
-          0           5   9.8 %  drain 80.0 %                10018  ecall
+   executed      cycles   share  mostly waits for     address  instruction
+          1           0   0.0 %                         10000  addi a0, zero, 0xa
+         10          35  68.6 %  raw:mul 100.0 %  .-    10004  mul a1, a1, a1
+         10           1   2.0 %                   |     10008  addi a0, a0, -0x1
+         10          10  19.6 %  raw:alu 10.0 %   '-    1000c  bne a0, zero, 0x10004
+          1           0   0.0 %                         10010  addi a0, zero, 0x0
+          1           0   0.0 %                         10014  addi a7, zero, 0x5d
+          0           5   9.8 %  drain 80.0 %           10018  ecall
 
 loop 10004-10010: 10 iterations of 4.60 cycles
 bound            cycles

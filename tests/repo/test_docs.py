@@ -36,11 +36,16 @@ def test_examples_are_found_at_all() -> None:
     assert examples > 50
 
 
-def test_the_python_of_the_readme_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+PAGES = {"README.md": "PASS checksum", "docs/cycles.md": "'vector unit'"}
+"""Pages with Python that runs a kernel, and what it prints."""
+
+
+@pytest.mark.parametrize("page", PAGES)
+def test_the_python_of_a_page_runs(
+    page: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     build_kernel("gemm_tile_s8", tmp_path)
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.DOTALL)
-    exec(compile(code, "README.md", "exec"), {})
-    assert "PASS checksum" in capsys.readouterr().out
+    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
+    exec(compile(code, page, "exec"), {})
+    assert PAGES[page] in capsys.readouterr().out
