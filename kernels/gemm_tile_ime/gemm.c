@@ -53,9 +53,10 @@ void gemm_tile_ime(size_t tokens, size_t channels, size_t k, const int8_t *a, co
 void gemm_pack(size_t rows, size_t row_multiple, size_t k, const int8_t *from, int8_t *packed) {
     for (size_t row = 0; row < round_up(rows, row_multiple); row += GEMM_ROWS) {
         for (size_t i = 0; i < k; i += GEMM_DEPTH) {
-            for (size_t r = row; r < row + GEMM_ROWS; r++) {
-                for (size_t j = i; j < i + GEMM_DEPTH; j++) {
-                    *packed++ = r < rows && j < k ? from[r * k + j] : 0;
+            for (size_t r = row; r < row + GEMM_ROWS; r++, packed += GEMM_DEPTH) {
+                __builtin_memset(packed, 0, GEMM_DEPTH);
+                if (r < rows) {
+                    __builtin_memcpy(packed, from + r * k + i, least(k - i, GEMM_DEPTH));
                 }
             }
         }

@@ -13,9 +13,8 @@ import numpy as np
 RUNTIME = runpy.run_path(str(Path(__file__).parents[1] / "runtime" / "reference.py"))
 fill, fnv1a = RUNTIME["fill"], RUNTIME["fnv1a"]
 
-SHAPES = ((16, 8), (19, 5))  # channels, k
 MAX_TOKENS = 8
-LOOP_K = 152  # for the unrolled loops
+LOOP_K, LONG_K = 152, 512
 
 
 def product(a: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -32,12 +31,9 @@ def random_case(tokens: int, channels: int, k: int) -> np.ndarray:
 
 def outputs() -> list[np.ndarray]:
     """All products of main.c, in its order."""
-    results = [
-        random_case(tokens, channels, k)
-        for tokens in range(1, MAX_TOKENS + 1)
-        for channels, k in SHAPES
-    ]
-    results += [random_case(3, 16, LOOP_K), random_case(5, 16, LOOP_K)]
+    shapes = [(tokens, 19, 5) for tokens in range(1, MAX_TOKENS + 1)]
+    shapes += [(3, 16, LOOP_K), (5, 16, LOOP_K), (MAX_TOKENS, 16, LONG_K)]
+    results = [random_case(*shape) for shape in shapes]
     lowest = np.int8(-128)
     results.append(product(np.full((1, 24), lowest), np.full((16, 24), lowest)))
     return results

@@ -85,7 +85,9 @@
     .endm
 
     .macro  point_at_sources tokens
+    .if     \tokens + OUTPUT_BLOCKS > 2
     slli    t0, a0, 5                   # from one row of blocks to the next
+    .endif
     .if     \tokens == 2
     mv      a4, a3
     add     a3, a2, t0

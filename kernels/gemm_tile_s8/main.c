@@ -19,25 +19,43 @@ static int8_t a_packed[GEMM_MAX_TOKENS * MAX_K], w_packed[MAX_CHANNELS * MAX_K];
 static int32_t got[(GEMM_MAX_TOKENS + 1) * C_STRIDE], want[(GEMM_MAX_TOKENS + 1) * C_STRIDE];
 static uint64_t checksum = RT_HASH_INIT;
 
-// Compares whole rows and one more: what lies beyond the outputs must stay as it was.
-static bool check_inputs(size_t tokens, size_t channels, size_t k) {
+// The product of a_rows and w_rows in `got`, between elements that keep what they were.
+static void multiply(size_t tokens, size_t channels, size_t k) {
     gemm_pack_activations(tokens, k, a_rows, a_packed);
     gemm_pack_weights(channels, k, w_rows, w_packed);
-    const size_t elements = (tokens + 1) * C_STRIDE;
-    memset(got, 0xa5, elements * sizeof got[0]);
-    memset(want, 0xa5, elements * sizeof want[0]);
-    gemm_scalar(tokens, channels, k, a_rows, w_rows, want, C_STRIDE);
+    memset(got, 0xa5, sizeof got);
+    memset(want, 0xa5, sizeof want);
     gemm_tile_s8(tokens, channels, k, a_packed, w_packed, got, C_STRIDE);
     for (size_t t = 0; t < tokens; t++) {
         checksum = rt_hash(checksum, got + t * C_STRIDE, channels * sizeof got[0]);
     }
-    return rt_same_i32("c", got, want, elements);
+}
+
+// Compares whole rows and one more: what lies beyond the outputs must stay as it was.
+static bool check_inputs(size_t tokens, size_t channels, size_t k) {
+    multiply(tokens, channels, k);
+    gemm_scalar(tokens, channels, k, a_rows, w_rows, want, C_STRIDE);
+    return rt_same_i32("c", got, want, (tokens + 1) * C_STRIDE);
+}
+
+static void fill(size_t tokens, size_t channels, size_t k) {
+    rt_fill(a_rows, tokens * k, 2 * k);
+    rt_fill(w_rows, channels * k, 2 * k + 1);
 }
 
 static bool check_random(size_t tokens, size_t channels, size_t k) {
-    rt_fill(a_rows, tokens * k, 2 * k);
-    rt_fill(w_rows, channels * k, 2 * k + 1);
+    fill(tokens, channels, k);
     return check_inputs(tokens, channels, k);
+}
+
+// Of these, the scalar loop makes the last token only, and the checksum has the others.
+static bool check_long(size_t tokens, size_t channels, size_t k) {
+    const size_t last = tokens - 1;
+    int32_t *const row = want + last * C_STRIDE;
+    fill(tokens, channels, k);
+    multiply(tokens, channels, k);
+    gemm_scalar(1, channels, k, a_rows + last * k, w_rows, row, C_STRIDE);
+    return rt_same_i32("c", got + last * C_STRIDE, row, 2 * C_STRIDE);
 }
 
 // -128 * -128 is the only product that needs bit 14, and a sum of them the first to leave int16.
@@ -71,6 +89,7 @@ int main(int argc, char **argv) {
         ok &= rt_report_u64(same, "tokens", tokens);
     }
     ok &= rt_report(check_random(3, MAX_CHANNELS, 17), "blocks of channels", "3");
+    ok &= rt_report(check_long(GEMM_MAX_TOKENS, GEMM_CHANNELS, MAX_K), "long", "sums");
     ok &= rt_report(check_extremes(1, GEMM_CHANNELS, 48), "extremes of", "int8");
 
     const uint64_t runs = argc > 1 ? rt_parse_u64(argv[1], 0) : 0;

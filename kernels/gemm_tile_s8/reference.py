@@ -14,7 +14,7 @@ RUNTIME = runpy.run_path(str(Path(__file__).parents[1] / "runtime" / "reference.
 fill, fnv1a = RUNTIME["fill"], RUNTIME["fnv1a"]
 
 SHAPES = ((16, 1), (16, 11), (19, 5))  # channels, k
-MAX_TOKENS = 8
+MAX_TOKENS, MAX_K = 8, 256
 
 
 def product(a: np.ndarray, w: np.ndarray) -> np.ndarray:
@@ -36,7 +36,7 @@ def outputs() -> list[np.ndarray]:
         for tokens in range(1, MAX_TOKENS + 1)
         for channels, k in SHAPES
     ]
-    results.append(random_case(3, 40, 17))
+    results += [random_case(3, 40, 17), random_case(MAX_TOKENS, 16, MAX_K)]
     lowest = np.int8(-128)
     results.append(product(np.full((1, 48), lowest), np.full((16, 48), lowest)))
     return results
