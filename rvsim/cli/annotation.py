@@ -18,6 +18,7 @@ from rvsim.perf import Bounds, Loop, Profile, Site, bounds
 _WAITS: Final = "mostly waits for"
 _LARGEST_SOURCE: Final = 1 << 24
 _SHOWN_REASONS: Final = 3
+_SHOWN_LINKS: Final = 3
 _NEAR: Final = 0.8
 """An iteration that takes so much of its own longest path does not overlap with the next."""
 
@@ -111,8 +112,10 @@ def show_loops(part: Profile, loops: Sequence[Loop]) -> None:
 
 
 def _links(found: Bounds) -> str:
+    """The instructions of the chain, the first few of them."""
     links = found.chain.links if found.chain is not None else ()
-    return ", ".join(f"{s.pc:x} {disassemble(s.decoded)}" for s in links)
+    shown = [f"{s.pc:x} {disassemble(s.decoded)}" for s in links[:_SHOWN_LINKS]]
+    return " -> ".join(shown) + (f" -> {len(links)} in all" if len(links) > len(shown) else "")
 
 
 def verdict(loop: Loop, found: Bounds) -> str:

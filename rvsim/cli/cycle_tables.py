@@ -14,18 +14,6 @@ from rvsim.perf import Comparison, Part, Profile
 from rvsim.perf.groups import GROUPS, group_of, grouped, main_stall
 
 _BAR: Final = 40
-_GROUP_TEXT: Final = {
-    "issue": "to issue instructions",
-    "pairing": "because instructions did not pair",
-    "dependences": "waiting for results",
-    "vector unit": "waiting for the vector unit",
-    "load/store unit": "waiting for the load/store unit",
-    "scalar units": "waiting for scalar units",
-    "caches and DRAM": "waiting for caches and DRAM",
-    "vsetvl": "waiting for vsetvl",
-    "front end": "in the front end",
-    "drain": "waiting for all that was under way",
-}
 _SMALL: Final = 0.01
 """Reasons with less than this share of the cycles of each program are not compared."""
 
@@ -194,10 +182,10 @@ def verdict(names: Sequence[str], found: Comparison) -> Iterator[str]:
         if not d.cycles:
             yield f"{name} takes as long"
             continue
-        why = f"{number(d.group_cycles)} of them {_GROUP_TEXT[d.group]}"
+        reasons = " and ".join(f"{reason} ({number(n)})" for reason, n in d.reasons[:2])
         yield (
-            f"{name} takes {number(d.cycles)} cycles more ({d.factor:.2f} times), {why};"
-            f" it executes {_more(d.instructions)}"
+            f"{name} takes {number(d.cycles)} cycles more ({d.factor:.2f} times), mostly for"
+            f" {reasons}; it executes {_more(d.instructions)}"
         )
 
 

@@ -158,15 +158,20 @@ def done(j: int, n: int, occupied: float) -> int:
     return step(j & ~1, n, occupied)
 
 
+def release_after(core: Core, facts: Facts, timing: VectorTiming) -> float:
+    """Cycles until a load may overwrite the sources: from the start, or else from its last step."""
+    if timing.release is not None:
+        return timing.release
+    return min(timing.latency.cycles(facts.size), core.vector_unit.release) - 1
+
+
 def _release_sources(
     core: Core, facts: Facts, timing: VectorTiming, start: Value, busy: Value
 ) -> None:
     """A load may overwrite the sources once the instruction has read them and is nearly done."""
+    time = start + fixed(release_after(core, facts, timing))
     if timing.release is None:
-        latency = min(timing.latency.cycles(facts.size), core.vector_unit.release)
-        time = start + busy + fixed(latency - 1)
-    else:
-        time = start + fixed(timing.release)
+        time += busy
     for operand in facts.vector_sources:
         for r in range(operand.nregs):
             register = operand.register(r)

@@ -3,6 +3,7 @@
 The instructions of one iteration run again and again on a machine without limits, where each
 begins as soon as its operands allow it: what such an iteration takes in the long run is the bound.
 When operands are needed and results are there is as in `rvsim.cost.vector` and `vector_memory`.
+There is no renaming: a load waits until its destination has been read, which is a dependence too.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from typing import Final
 from rvsim.cost import Core
 from rvsim.cost.facts import Facts, Operand
 from rvsim.cost.formula import CYCLE, fixed
-from rvsim.cost.vector import done, step
+from rvsim.cost.vector import done, release_after, step
 from rvsim.cost.vector_memory import arrival
 from rvsim.perf.site import Site
 
@@ -22,7 +23,8 @@ _ROUNDS: Final = 24
 """After half of them, each iteration has found its pace."""
 
 _HALVES: Final = 64
-"""Places from here on are half registers of vectors; below are the x and f registers."""
+_READ: Final = _HALVES + 64
+"""Places: x and f registers, then half registers of vectors, then that those have been read."""
 
 Edge = tuple[int, int]
 """A place, and the time from when it is ready to the start, or from the start to when it is."""
@@ -68,7 +70,8 @@ class _Run:
         self.last = max(self.last, start)
         for place, delay in flow.outputs:
             time = start + delay
-            self.ready[place] = time if place >= _HALVES else -(-time // CYCLE) * CYCLE
+            before = self.ready.get(place, 0) if place >= _READ else 0
+            self.ready[place] = max(before, time if place >= _HALVES else -(-time // CYCLE) * CYCLE)
             self.maker[place] = at
             self.last = max(self.last, self.ready[place])
 
@@ -101,13 +104,16 @@ def longest_chain(core: Core, body: Sequence[Site]) -> Chain:
 
 
 def flow_of(core: Core, site: Site) -> Flow:
-    """What an instruction waits for and makes; stores make nothing that a register holds."""
+    """What an instruction waits for and makes."""
     facts = site.facts
     assert facts is not None, "what never ran is no part of a loop"
     inputs = [(_place(p, site), 0) for p in facts.scalar_source_fields]
     if facts.is_store:
-        data = [edge for operand in facts.operands for edge in _whole(operand, site)]
-        return Flow((*inputs, *data), ())
+        return (
+            _store(core, facts, site, inputs)
+            if facts.unit in core.vector
+            else Flow(tuple(inputs), ())
+        )
     if facts.unit not in core.vector:
         latency = fixed(core.scalar[facts.unit].at(facts.situation).latency)
         return Flow(tuple(inputs), tuple(_scalar_output(facts, site, latency)))
@@ -134,16 +140,38 @@ def _whole(operand: Operand, site: Site) -> list[Edge]:
     return [(half, 0) for half in _halves(operand, site)]
 
 
+def _reads(operand: Operand, site: Site, time: int) -> list[Edge]:
+    """Its registers have been read at a time after the start."""
+    first = _place((operand.reg, 0), site)
+    return [(_READ + first + r, time) for r in range(operand.nregs)]
+
+
 def _load(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
-    timing = core.vector[facts.unit].at(facts.situation)
+    timing, dest = core.vector[facts.unit].at(facts.situation), facts.operands[0]
     latency = fixed(timing.latency.cycles(facts.size))
     last = fixed(timing.occupied(facts.size)) - CYCLE
+    halves = _halves(dest, site)
     inputs = [edge for operand in facts.operands[1:] for edge in _whole(operand, site)]
+    inputs += _reads(dest, site, 0)
+    inputs += [
+        (half, fixed(timing.old) - latency - 2 * r * CYCLE) for r, half in enumerate(halves[::2])
+    ]
     outputs = []
-    for j, half in enumerate(_halves(facts.operands[0], site)):
+    for j, half in enumerate(halves):
         after = arrival(facts, timing, j)
         outputs.append((half, latency + (last if after is None else after)))
     return inputs, outputs
+
+
+def _store(core: Core, facts: Facts, site: Site, inputs: list[Edge]) -> Flow:
+    timing, data = core.vector[facts.unit].at(facts.situation), facts.operands[0]
+    beats = fixed(timing.occupied(facts.size))
+    others = [edge for operand in facts.operands[1:] for edge in _whole(operand, site)]
+    is_run = arrival(facts, timing, 0) is not None
+    after = fixed(core.lsu.vector_store) if is_run else 0
+    halves = _halves(data, site)
+    mine = [(half, after - (j * CYCLE if is_run else 0)) for j, half in enumerate(halves)]
+    return Flow((*inputs, *others, *mine), tuple(_reads(data, site, max(beats - CYCLE, CYCLE))))
 
 
 def _arithmetic(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
@@ -159,6 +187,9 @@ def _arithmetic(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[
     for operand in facts.vector_sources:
         inputs += chained(operand, 0) if timing.chain else _whole(operand, site)
     outputs = _scalar_output(facts, site, latency)
+    read = fixed(release_after(core, facts, timing))
+    for operand in facts.vector_sources:
+        outputs += _reads(operand, site, read + (fixed(occupied) if timing.release is None else 0))
     if dest is not None:
         inputs += chained(dest, timing.old)
         halves = _halves(dest, site)

@@ -5,18 +5,16 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from rvsim.perf.groups import grouped
 from rvsim.perf.profile import Profile
 
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What one program takes more than the fastest, and in which group of reasons most of it."""
+    """What one program takes more than the fastest; `reasons` have more cycles, the most first."""
 
     factor: float
     cycles: float
-    group: str
-    group_cycles: float
+    reasons: tuple[tuple[str, float], ...]
     instructions: int
 
 
@@ -35,13 +33,11 @@ def compare(profiles: Sequence[Profile]) -> Comparison:
 
 
 def _difference(one: Profile, best: Profile) -> Difference:
-    mine, theirs = grouped(one.stalls), grouped(best.stalls)
-    more = {group: cycles - theirs.get(group, 0) for group, cycles in mine.items()}
-    group = max(more, key=lambda g: more[g], default="issue")
+    more = {reason: n - best.stalls.get(reason, 0) for reason, n in one.stalls.items()}
+    reasons = sorted(((r, n) for r, n in more.items() if n > 0), key=lambda x: (-x[1], x[0]))
     return Difference(
         factor=one.cycles / best.cycles if best.cycles else 1.0,
         cycles=one.cycles - best.cycles,
-        group=group,
-        group_cycles=more.get(group, 0.0),
+        reasons=tuple(reasons),
         instructions=one.instructions - best.instructions,
     )

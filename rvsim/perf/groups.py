@@ -8,9 +8,9 @@ from typing import Final
 GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "issue": ("issue",),
     "pairing": ("pair",),
-    "dependences": ("raw:",),
+    "dependences": ("raw:", "war"),
     "vector unit": ("unit:vector",),
-    "load/store unit": ("unit:lsu", "store", "war"),
+    "load/store unit": ("unit:lsu", "store"),
     "scalar units": ("unit:mul", "unit:fp"),
     "caches and DRAM": ("mem:",),
     "vsetvl": ("vsetvl",),

@@ -80,8 +80,8 @@ raw:alu                  1        1
 drain                    4        4
 
 shorter wins
-prog takes 10 cycles more (1.24 times), 8 of them waiting for results; it executes 6 instructions\
- more
+prog takes 10 cycles more (1.24 times), mostly for raw:mul (8) and issue (2); it executes 6\
+ instructions more
 """
 
 

@@ -133,6 +133,21 @@ def test_chain_through_a_load() -> None:
     assert (found.chain.cycles, found.binding) == (3.0, "dependences")
 
 
+def test_chain_through_a_register_that_is_loaded_again() -> None:
+    """A load waits for the store that reads its register: 3 cycles and 1 until the store begins.
+
+    One more is until the store has read the register, half by half.
+    """
+    copy = [step("vle8.v", vd=1, rs1=A1, vm=1), step("vse8.v", vs3=1, rs1=A2, vm=1)]
+    found = loop_of(
+        copy, [load_upper(A1, DATA), step("addi", rd=A2, rs1=A1, imm=1024), vset(E8_M1)]
+    )
+    assert found.chain is not None
+    assert (found.chain.cycles, found.lsu) == (5.0, 4.0)
+    assert [s.insn.name for s in found.chain.links] == ["vle8.v", "vse8.v"]
+    assert found.binding == "dependences"
+
+
 def test_iterations_that_do_not_overlap() -> None:
     """No chain goes on, but in-order issue waits for each load and each product."""
     body = [step("lw", rd=11, rs1=12, imm=0), step("mul", rd=13, rs1=11, rs2=11),
