@@ -25,7 +25,7 @@ class Streams:
 
     @cached_property
     def look_on(self) -> Subprogram:
-        """A load of a line that it was not hit plainly: streams follow it, or a new one begins."""
+        """After a load that was no plain hit: a stream follows it, or a new one begins."""
 
         def body(line: Value, time: Value, found: Value) -> None:
             count = self.core.streams.count

@@ -39,7 +39,10 @@ def _segment_bytes(facts: Facts) -> int:
 
 
 def _extra(h: Hierarchy, facts: Facts, time: Value) -> tuple[Span, Value]:
-    """The bytes of an access, of its first element if it is no run, and what it waits for."""
+    """The bytes of a run, none for other accesses, and the extra cycles that all of it takes.
+
+    Strided and indexed accesses go element by element, whatever the mask is.
+    """
     of_span = store_extra if facts.is_store else load_extra
     if facts.style not in ("strided", "indexed"):
         span = _span(facts)
