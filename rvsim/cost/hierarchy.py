@@ -25,14 +25,20 @@ _LINE_STEP = fixed(4)
 
 
 def hit(core: Core, line: Value, time: Value, *, store: bool) -> Value:
-    """The short path: whether a line is in L1 and nothing is to be waited for; marks its use."""
+    """The short path: whether a line is in L1 and nothing is to be waited for.
+
+    A load marks the line as used; a store only makes it dirty: lines that are written and not read
+    are the first to go, or memcpy could not be as fast as it is when source and destination
+    together are larger than L1.
+    """
     found, place = find(core.l1d, "l1d", line)
     if not store:
         found &= ir.read_array("l1d_arrival", place) == 0
     with ir.when(found):
-        ir.write_array("l1d_used", place, time)
         if store:
             ir.write_array("l1d_dirty", place, 1)
+        else:
+            ir.write_array("l1d_used", place, time)
     return found
 
 
@@ -111,7 +117,6 @@ class Hierarchy:
             l2 = self.core.l2
             found, place = find(self.core.l1d, "l1d", line)
             with ir.when(found):
-                ir.write_array("l1d_used", place, time)
                 ir.write_array("l1d_dirty", place, 1)
             with ir.when(~found):
                 put("store_hit", 0)

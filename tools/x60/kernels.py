@@ -238,7 +238,7 @@ class Bench:
         touch(dest, point.n, store=False)
         cycles = 0
         chance = random.Random(point.n)
-        repeats = REPEATS if point.n < 2000 else 2
+        repeats = REPEATS if point.n < 2000 else 4
         for run in range(repeats):
             touch(dest, point.n + 9, store=True)
             # What sets the destination before has loops that depend on its offset.
