@@ -27,14 +27,6 @@ def size(ctx: click.Context, parameter: click.Parameter, text: str) -> int:
     return number
 
 
-def trace_file(ctx: click.Context, parameter: click.Parameter, text: str | None) -> str | None:
-    """The FILE of ``spike:FILE``."""
-    kind, _, path = (text or "").partition(":")
-    if text is not None and (kind != "spike" or not path):
-        raise click.BadParameter(f"{text!r} is not understood: write spike:FILE")
-    return path or None
-
-
 def cpu_option(command: _F) -> _F:
     return click.option("--cpu", metavar="NAME", help="CPU profile; see rvsim list cpus.")(command)
 

@@ -15,13 +15,13 @@ from rvsim.cli.cycle_options import CycleOptions, cycle_options
 from rvsim.cli.execution import Guest, GuestCommand, sink
 from rvsim.cli.guest_options import guest_options
 from rvsim.cli.machine_options import machine_options
-from rvsim.cli.options import trace_file
+from rvsim.cli.trace_options import TraceOptions, trace_options
 
 if TYPE_CHECKING:
     from rvsim.cli.output import JsonFile
     from rvsim.machine import Machine, RunResult
     from rvsim.perf import Profile
-    from rvsim.trace.spike import SpikeLog
+    from rvsim.trace.session import Traces
 
 
 @dataclass(slots=True)
@@ -30,10 +30,11 @@ class Options:
 
     file: str
     guest: Guest
-    cycles: CycleOptions | None
+    show_cycles: bool
+    cycles: CycleOptions
+    trace: TraceOptions
     stats: bool
     json: str | None
-    trace: str | None
     strace: bool
 
 
@@ -54,9 +55,7 @@ class Options:
     metavar="FILE",
     help="Write the result and the statistics as JSON; - is stdout, after the guest's.",
 )
-@click.option(
-    "--trace", callback=trace_file, metavar="spike:FILE", help="Write Spike's commit log."
-)
+@trace_options
 @click.option("--strace", is_flag=True, help="Show system calls on stderr.")
 @guest_options
 @click.pass_context
@@ -67,7 +66,8 @@ def command(
     stats: bool,
     cycles: bool,
     json: str | None,
-    trace: str | None,
+    trace: list[tuple[str, str]],
+    trace_window: tuple[int, int | None] | None,
     strace: bool,
     **others: Any,
 ) -> int:  # fmt: skip
@@ -80,24 +80,27 @@ def command(
     """
     guest = Guest.take(ctx, others)
     counted = CycleOptions(**others)
-    if not cycles:
-        counted.refuse_without("--cycles")
-    return run(Options(file, guest, counted if cycles else None, stats, json, trace, strace))
+    if trace_window is not None and not trace:
+        raise click.UsageError("--trace-window needs --trace")
+    if not cycles and not trace:
+        counted.refuse_without("--cycles or --trace")
+    traced = TraceOptions(trace, trace_window, counted.roi)
+    return run(Options(file, guest, cycles, counted, traced, stats, json, strace))
 
 
 def run(options: Options) -> int:
     """Prepare all that may fail before the first instruction, run, and report."""
     from rvsim.cli.output import JsonFile
 
-    machine, log = _make_machine(options)
+    traces = options.trace.make() if options.trace.files else None
+    machine = _make_machine(options, traces)
     stdout, stderr = sink(sys.stdout), sink(sys.stderr)
     execution.load(machine, options.file, options.guest, stdout, stderr, options.strace)
-    measure = options.cycles.on(machine) if options.cycles is not None else None
+    measure = options.cycles.on(machine) if options.show_cycles else None
     with ExitStack() as closing:
         json_file = closing.enter_context(JsonFile(options.json)) if options.json else None
-        if log is not None and options.trace is not None:
-            log.open(machine, options.trace)
-            closing.callback(log.close)
+        if traces is not None:
+            options.trace.open(closing.enter_context(traces), machine)
         result = execution.run(machine, options.guest)
         profile = measure()[1] if measure is not None else None
         if options.stats or json_file is not None:
@@ -109,20 +112,18 @@ def run(options: Options) -> int:
     return result.exit_code
 
 
-def _make_machine(options: Options) -> tuple[Machine, SpikeLog | None]:
+def _make_machine(options: Options, traces: Traces | None) -> Machine:
     from rvsim.machine import Machine
 
-    log = None
-    hooks: dict[str, Any] = {}
-    if options.trace is not None:
-        from rvsim.trace.spike import SpikeLog
-
-        log = SpikeLog()
-        hooks = log.hooks()
-    statistics = bool(options.stats or options.json or options.cycles)
-    cost = options.cycles.load_core() if options.cycles is not None else None
-    made = Machine(note=note, statistics=statistics, cost=cost, **hooks, **options.guest.machine)
-    return made, log
+    statistics = bool(options.stats or options.json or options.show_cycles)
+    timed = options.show_cycles or (traces is not None and traces.need_cost)
+    return Machine(
+        note=note,
+        statistics=statistics,
+        cost=options.cycles.load_core() if timed else None,
+        **(traces.hooks() if traces is not None else {}),
+        **options.guest.machine,
+    )
 
 
 def _write_counts(

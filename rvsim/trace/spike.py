@@ -15,16 +15,17 @@ elements, whatever the mask, and all of a group where agnostic elements are over
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from typing import IO, Final
+from typing import Final
 
 from rvsim.decode import Decoded
-from rvsim.errors import RvsimError
 from rvsim.insn.csrs import CSRS
 from rvsim.insn.machine_csrs import M_MODE
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
 from rvsim.machine import Machine
 from rvsim.trace.events import Event, Kind, Recorder
+from rvsim.trace.files import TraceFile
+from rvsim.trace.selection import Selection
 from rvsim.vec.groups import VReg, resolve
 from rvsim.vec.vtype import VILL, VType, lmul_text
 
@@ -47,29 +48,25 @@ class SpikeLog:
     def __init__(self) -> None:
         recorder = Recorder([self.instruction])
         self.hooks = recorder.hooks
-        self._file: IO[str] | None = None
+        self._file: TraceFile | None = None
+        self._selection = Selection()
         self._vl = 0
         self._vtype = VILL
         self._privilege = 0
 
-    def open(self, machine: Machine, path: str) -> None:
-        """Begin the file; `RvsimError` if it cannot be written."""
-        try:
-            self._file = open(path, "w", encoding="ascii")  # noqa: SIM115 (closed by `close`)
-        except OSError as error:
-            raise RvsimError(f"cannot write {path}: {error.strerror}") from None
+    def open(self, machine: Machine, path: str, selection: Selection | None = None) -> None:
+        """Begin the file, of the instructions selected; `RvsimError` if it cannot be written."""
+        self._file = TraceFile(path)
+        self._selection = selection or Selection()
         self._machine = machine
         self._vl, self._vtype = machine.state["vl"], machine.state["vtype"]
         self._privilege = machine.state["privilege"]
 
     def close(self) -> None:
-        """Write out what is buffered."""
+        """Write out what is buffered; `RvsimError` if not all of the log could be written."""
         if self._file is not None:
             file, self._file = self._file, None
-            try:
-                file.close()
-            except OSError as error:
-                raise RvsimError(f"cannot write {file.name}: {error.strerror}") from None
+            file.close()
 
     def instruction(self, d: Decoded | None, events: Sequence[Event]) -> None:
         """Log one instruction."""
@@ -82,10 +79,8 @@ class SpikeLog:
             return
         assert d.insn is not None, "only instructions retire"
         line = f"core   0: {privilege} " + "".join(self._parts(d, d.insn, events)) + "\n"
-        try:
-            self._file.write(line)
-        except OSError as error:
-            raise RvsimError(f"cannot write {self._file.name}: {error.strerror}") from None
+        if self._selection.takes(events[-1].value - 1, d.pc):
+            self._file.write(line.encode("ascii"))
 
     # -- the parts of a line
 

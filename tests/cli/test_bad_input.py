@@ -60,7 +60,14 @@ OPTIONS = {
     "--memory=5K": "invalid value for '--memory': 5K is not a multiple of 4K up to 256G",
     "--memory=0": "invalid value for '--memory': 0 is not a multiple of 4K up to 256G",
     "--max-insns=-1": "invalid value for '--max-insns': -1 is not in the range x>=0",
-    "--trace=vcd:x": "invalid value for '--trace': 'vcd:x' is not understood: write spike:FILE",
+    "--trace=vcd:x": "invalid value for '--trace': 'vcd:x' is not understood:"
+    " write KIND:FILE, where KIND is spike, npy, kanata, chrome",
+    "--trace=npz:x": "invalid value for '--trace': 'npz:x' is not understood: write npy:FILE",
+    "--trace-window=5": "invalid value for '--trace-window': '5' is not understood:"
+    " write FROM:TO, as in 1000:2000",
+    "--trace-window=5:5": "invalid value for '--trace-window': 5:5 is empty:"
+    " TO must be greater than FROM",
+    "--trace-window=5:": "--trace-window needs --trace",
     "--trace=spike:": "invalid value for '--trace': 'spike:' is not understood: write spike:FILE",
     "--vlenn=128": "no such option '--vlenn': did you mean '--vlen'?",
     "--stat": "no such option '--stat': did you mean '--stats'?",

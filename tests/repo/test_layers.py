@@ -49,7 +49,7 @@ MAY_IMPORT = {
     # profiles
     "perf": "errors elf symbols decode insn cost interp machine",
     # listeners and reports
-    "trace": "errors state mem traffic vec insn decode cost interp machine",
+    "trace": "errors state mem traffic vec insn decode disasm cost interp machine perf",
     "report": "mem profiles vec insn decode disasm interp machine",
 }
 """Module or folder of rvsim: what else of rvsim it may import, all of it from rows above."""

@@ -1,0 +1,149 @@
+"""Trace files: plain or compressed, whole records only, and no error before the run is over.
+
+What a trace writes is gathered and goes out in pieces of whole records.  In a compressed file each
+piece is a gzip member or a Zstandard frame, which readers take for one stream.  When a piece cannot
+be written (the disk is full, the reader of a pipe has gone) what went out of it is cut off, nothing
+more is written, and `close` tells.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import stat
+from collections.abc import Callable
+from typing import Any, Final
+
+from rvsim.errors import RvsimError
+
+_PIECE: Final = 1 << 18
+_WITHOUT_PYARROW: Final = "it comes with: pip install 'rvsim-x60[trace]'"
+_SKIPPABLE: Final = bytes.fromhex("502a4d18")
+"""Begins a Zstandard frame that is no data; the length of the rest follows (RFC 8878, 3.1.2)."""
+
+Compress = Callable[[bytes], bytes]
+
+
+def pyarrow(purpose: str, module: str = "pyarrow") -> Any:
+    """The optional dependency of traces, or a module of it; `RvsimError` without it."""
+    import importlib
+
+    try:
+        return importlib.import_module(module)
+    except ImportError:
+        raise RvsimError(f"{purpose} needs pyarrow", hint=_WITHOUT_PYARROW) from None
+
+
+def _compressor(path: str) -> Compress | None:
+    """By the suffix of the file."""
+    if path.endswith(".gz"):
+        return lambda data: gzip.compress(data, mtime=0)
+    if path.endswith(".zst"):
+        codec = pyarrow(path).Codec("zstd")
+        return lambda data: codec.compress(data, asbytes=True)
+    return None
+
+
+class TraceFile:
+    """A file that receives whole records.
+
+    >>> TraceFile("/no/such/folder/log")
+    Traceback (most recent call last):
+    rvsim.errors.RvsimError: cannot write /no/such/folder/log: No such file or directory
+    """
+
+    def __init__(self, path: str) -> None:
+        self.path = path
+        self.failed = False
+        self._error: OSError | None = None
+        self._compress = _compressor(path)
+        self._pending: list[bytes] = []
+        self._pending_bytes = 0
+        self._border = 0
+        self._header_room = 0
+        try:
+            self._file = open(path, "wb", buffering=0)  # noqa: SIM115 (closed by `close`)
+        except OSError as error:
+            raise self._cannot(error) from None
+        self._regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+
+    def _cannot(self, error: OSError) -> RvsimError:
+        return RvsimError(f"cannot write {self.path}: {error.strerror}")
+
+    def write(self, record: bytes) -> None:
+        """Add a record."""
+        self._pending.append(record)
+        self._pending_bytes += len(record)
+        if self._pending_bytes >= _PIECE:
+            self.flush()
+
+    def flush(self) -> None:
+        """Write what has been gathered."""
+        data = b"".join(self._pending)
+        self._pending.clear()
+        self._pending_bytes = 0
+        if data and not self.failed:
+            self._put(data if self._compress is None else self._compress(data))
+
+    def _put(self, data: bytes) -> None:
+        """All of this, or nothing."""
+        rest = memoryview(data)
+        try:
+            while rest:
+                rest = rest[self._file.write(rest) :]
+        except OSError as error:
+            self.failed = True
+            self._error = self._error or error
+            if self._regular:
+                os.ftruncate(self._file.fileno(), self._border)
+                self._file.seek(self._border)
+            return
+        self._border += len(data)
+
+    def close(self, tail: bytes = b"") -> None:
+        """Write the rest and `tail`, which also ends a file that is not complete.
+
+        `RvsimError` if anything was not written.
+        """
+        self.flush()
+        self.failed = False
+        self._pending.append(tail)
+        self.flush()
+        try:
+            self._file.close()
+        except OSError as error:
+            self._error = self._error or error
+        if self._error is not None:
+            raise self._cannot(self._error) from None
+
+    # -- a header that is only known at the end
+
+    def reserve(self, header: bytes) -> None:
+        """Write a header that `replace_header` can write again, with other content."""
+        if not self._regular:
+            self._file.close()
+            raise RvsimError(
+                f"cannot write {self.path}: its beginning is written last, which needs a file",
+                hint="name a regular file",
+            )
+        encoded = self._encode_header(header, 0)
+        self._header_room = len(encoded)
+        self._put(encoded)
+
+    def replace_header(self, header: bytes) -> None:
+        """Write the header that stands at the front of the file once more."""
+        self.flush()
+        try:
+            os.pwrite(self._file.fileno(), self._encode_header(header, self._header_room), 0)
+        except OSError as error:
+            self._error = self._error or error
+
+    def _encode_header(self, header: bytes, room: int) -> bytes:
+        """In a form whose length does not depend on the content."""
+        if self.path.endswith(".gz"):
+            return gzip.compress(header, compresslevel=0, mtime=0)
+        if self._compress is None:
+            return header
+        frame = self._compress(header)
+        spare = (room or 2 * len(frame) + len(header)) - len(frame) - 8
+        return frame + _SKIPPABLE + spare.to_bytes(4, "little") + bytes(spare)

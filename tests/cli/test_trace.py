@@ -1,0 +1,81 @@
+"""``rvsim run --trace``: several files, parts of the run, and what goes wrong."""
+
+from __future__ import annotations
+
+import json
+import resource
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from tests.cli.conftest import Cli
+from tests.cli.programs import A0, A1, li, write
+from tests.program.bare import DATA, TEXT, load_upper, step
+
+Program = Callable[..., str]
+
+LOOP = [
+    load_upper(A1, DATA),
+    li(A0, 50),
+    step("lb", rd=5, rs1=A1, imm=0),
+    step("addi", rd=A0, rs1=A0, imm=-1),
+    step("bne", rs1=A0, rs2=0, imm=-8),
+]
+HEAD = TEXT + 8
+
+
+def test_several_traces_of_one_run(rvsim: Cli, program: Program, tmp_path: Path) -> None:
+    options = [f"--trace={kind}:{tmp_path / kind}" for kind in ("npy", "kanata", "spike")]
+    assert rvsim("run", program(*LOOP), "--cycles", "--json", tmp_path / "json", *options).code == 0
+    rows = np.load(tmp_path / "npy")
+    assert len(rows) == (tmp_path / "kanata").read_text().count("\nI\t") == 2 + 50 * 3 + 3
+    assert len((tmp_path / "spike").read_text().splitlines()) == len(rows) - 1
+    counted = json.loads((tmp_path / "json").read_text())["cycles"]["cycles"]
+    assert sum(rows[name].sum() for name in ("fetch", "slot", "wait", "lost")) == counted
+
+
+def test_only_a_region(rvsim: Cli, program: Program, tmp_path: Path) -> None:
+    region = ("--roi", f"{HEAD:#x}-{HEAD + 4:#x}")
+    traces = (f"--trace=npy:{tmp_path / 'rows'}", f"--trace=spike:{tmp_path / 'log'}")
+    assert rvsim("run", program(*LOOP), *region, *traces).code == 0
+    assert set(np.load(tmp_path / "rows")["pc"]) == {HEAD}
+    assert len((tmp_path / "log").read_text().splitlines()) == 50
+
+
+@pytest.mark.parametrize(
+    ("window", "numbers"), [("5:8", [5, 6, 7]), (":2", [0, 1]), ("152:", [152, 153, 154])]
+)
+def test_only_a_window(
+    rvsim: Cli, program: Program, tmp_path: Path, window: str, numbers: list[int]
+) -> None:
+    option = f"--trace=npy:{tmp_path / 'rows'}"
+    assert rvsim("run", program(*LOOP), "--trace-window", window, option).code == 0
+    assert np.load(tmp_path / "rows")["instret"].tolist() == numbers
+
+
+def test_an_empty_region_says_so(rvsim: Cli, program: Program, tmp_path: Path) -> None:
+    option = f"--trace=npy:{tmp_path / 'rows'}"
+    result = rvsim("run", program(*LOOP), "--roi", "0x10-0x20", option)
+    message = "rvsim: nothing to trace: no instruction of 0x10-0x20 executed\n"
+    assert (result.code, result.err) == (1, message)
+    assert len(np.load(tmp_path / "rows")) == 0
+
+
+def test_the_result_is_shown_though_the_disk_is_full(
+    rvsim: Cli, program: Program, tmp_path: Path
+) -> None:
+    log = tmp_path / "log"
+    file = program(*LOOP, *write(1, 3), data=b"hi\n")
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (4000, hard))
+    try:
+        result = rvsim("run", file, "--max-insns", "158", "--trace", f"spike:{log}")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    limit, full = result.err.splitlines()
+    assert (result.code, result.out) == (2, "hi\n")
+    assert limit.startswith("rvsim: limit --max-insns 158 reached")
+    assert full == f"rvsim: cannot write {log}: File too large"
+    assert log.read_text() == ""

@@ -1,0 +1,106 @@
+"""Trace files end at the border of a record, whatever stops them."""
+
+from __future__ import annotations
+
+import gzip
+import os
+import resource
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+from rvsim.errors import RvsimError
+from rvsim.machine import Machine
+from rvsim.trace import files
+from rvsim.trace.files import TraceFile
+from rvsim.trace.selection import Selection
+from rvsim.trace.session import Traces, Wanted
+from tests.cli.programs import FOREVER, elf
+
+RECORD = b"0123456789abcdef\n"
+
+
+@contextmanager
+def full_at(size: int) -> Iterator[None]:
+    """No file can grow beyond `size`, as if the disk were full then."""
+    soft, hard = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (size, hard))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+
+
+@pytest.fixture(autouse=True)
+def _small_pieces(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(files, "_PIECE", 10 * len(RECORD))
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz", ".zst"])
+def test_a_full_disk_leaves_whole_records(tmp_path: Path, suffix: str) -> None:
+    path = tmp_path / f"log{suffix}"
+    file = TraceFile(str(path))
+    with full_at(100 if suffix else 1000):
+        for _ in range(200):
+            file.write(RECORD)
+        with pytest.raises(RvsimError, match=r"cannot write .*log.*: File too large"):
+            file.close()
+    data = path.read_bytes()
+    if suffix == ".gz":
+        data = gzip.decompress(data)
+    if suffix != ".zst":
+        assert data
+        assert data == RECORD * (len(data) // len(RECORD))
+
+
+def test_the_tail_ends_an_incomplete_file(tmp_path: Path) -> None:
+    file = TraceFile(str(tmp_path / "log"))
+    with full_at(1000):
+        for _ in range(200):
+            file.write(RECORD)
+        with pytest.raises(RvsimError, match="File too large"):
+            file.close(b"end\n")
+    assert (tmp_path / "log").read_bytes() == RECORD * 50 + b"end\n"
+
+
+def test_a_reader_that_goes_away(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    reader = os.open(pipe, os.O_RDONLY | os.O_NONBLOCK)
+    file = TraceFile(str(pipe))
+    os.close(reader)
+    file.write(RECORD * 20)
+    with pytest.raises(RvsimError, match=r"cannot write .*pipe: Broken pipe"):
+        file.close()
+
+
+def test_a_header_written_last_needs_a_file(tmp_path: Path) -> None:
+    with pytest.raises(RvsimError, match="its beginning is written last"):
+        TraceFile("/dev/null").reserve(b"header")
+
+
+@pytest.mark.parametrize("suffix", ["", ".gz"])
+def test_rows_until_the_disk_is_full(tmp_path: Path, suffix: str) -> None:
+    """The run goes on; other traces are complete."""
+    paths = [tmp_path / f"rows.npy{suffix}", tmp_path / "log"]
+    traces = Traces([Wanted("npy", str(paths[0])), Wanted("spike", str(paths[1]))])
+    machine = Machine(cost="x60", **traces.hooks())
+    machine.load(elf([FOREVER]))
+    limit = 60_000 if suffix else 1_000_000
+
+    def run() -> None:
+        with traces:
+            traces.open(machine, Selection())
+            machine.run(max_insns=9000)
+
+    with full_at(limit), pytest.raises(RvsimError, match=r"rows.npy.*File too large"):
+        run()
+    assert machine.state["instret"] == 9000
+    data = paths[0].read_bytes()
+    (tmp_path / "whole.npy").write_bytes(gzip.decompress(data) if suffix else data)
+    rows = np.load(tmp_path / "whole.npy")
+    assert len(rows) in (4096, 8192)
+    assert suffix or len(paths[1].read_text().splitlines()) == 9000
