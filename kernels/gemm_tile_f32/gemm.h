@@ -17,10 +17,8 @@ enum { GEMM_CHANNELS = 32, GEMM_MAX_TOKENS = 7 };
 //   a         packed [k][tokens]
 //   w         packed [block][k][32]
 //   c_stride  in elements
-typedef void gemm_function(size_t tokens, size_t channels, size_t k, const float *a, const float *w,
-                           float *c, size_t c_stride);
-
-gemm_function gemm_tile_f32_m1, gemm_tile_f32_m2, gemm_tile_f32_m4;
+void gemm_tile_f32(size_t tokens, size_t channels, size_t k, const float *a, const float *w,
+                   float *c, size_t c_stride);
 
 // Row-major [tokens][k] to the [k][tokens] that gemm_tile_f32 reads.
 void gemm_pack_activations(size_t tokens, size_t k, const float *rows, float *packed);

@@ -103,3 +103,14 @@ def test_a_round_of_vwmacc_has_as_many_k_as_its_name_says(name: str, unroll: int
     found = mnemonics(main_loop(name, "gemm_tile_s8_x8", "vwmacc.vx"))
     assert (found["vle8.v"], found["vwmacc.vx"], found["lb"]) == (unroll, 8 * unroll, 8 * unroll)
     assert not {"vsetvli", "vmv2r.v"} & found.keys()
+
+
+@pytest.mark.parametrize(
+    ("name", "lmul_log2"), [("gemm_tile_f32_m1", 0), ("gemm_tile_f32_m2", 1), ("gemm_tile_f32", 2)]
+)
+def test_a_float_tile_has_the_lmul_that_its_name_says(name: str, lmul_log2: int) -> None:
+    code = function(name, "gemm_tile_f32_x7")
+    found = mnemonics(main_loop(name, "gemm_tile_f32_x7", "vfmacc.vf"))
+    assert (found["vle32.v"], found["vfmacc.vf"], found["flw"]) == (1, 7, 7)
+    vtypes = {d.fields["vtypei"] for d in code if d.insn is not None and d.insn.name == "vsetvli"}
+    assert {vtype & 7 for vtype in vtypes} == {lmul_log2}

@@ -53,7 +53,7 @@ class Program:
 
 PROGRAMS: Final = (
     Program("int8 GEMM, vwmacc.vx m2", 40, kernel="gemm_tile_s8"),
-    Program("f32 GEMM, vfmacc.vf m4", 40, "gemm_f32_m4.c", "gemm_tile_f32", "gemm.c"),
+    Program("f32 GEMM, vfmacc.vf m4", 40, kernel="gemm_tile_f32"),
     Program("exp, sigmoid, SiLU f32, m2", 20, kernel="exp_silu_f32"),
     Program("table look-up, compare, merge e8,m1", 10, "lookup_masked.c"),
     Program("memcpy e8,m8", 1, "memcpy_m8.c", "memops", "memops.c"),
