@@ -18,6 +18,8 @@ class TraceKind(NamedTuple):
 KINDS: Final = {
     "spike": TraceKind("Spike's commit log"),
     "npy": TraceKind("times, for numpy.load", "NpyTrace"),
+    "parquet": TraceKind("the same as a Parquet table", "ParquetTrace"),
     "kanata": TraceKind("times, for Konata", "KanataTrace"),
     "chrome": TraceKind("times, for Perfetto", "ChromeTrace"),
+    "callgrind": TraceKind("calls, for KCachegrind", "CallgrindTrace"),
 }

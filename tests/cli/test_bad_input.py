@@ -61,7 +61,7 @@ OPTIONS = {
     "--memory=0": "invalid value for '--memory': 0 is not a multiple of 4K up to 256G",
     "--max-insns=-1": "invalid value for '--max-insns': -1 is not in the range x>=0",
     "--trace=vcd:x": "invalid value for '--trace': 'vcd:x' is not understood:"
-    " write KIND:FILE, where KIND is spike, npy, kanata, chrome",
+    " write KIND:FILE, where KIND is spike, npy, parquet, kanata, chrome, callgrind",
     "--trace=npz:x": "invalid value for '--trace': 'npz:x' is not understood: write npy:FILE",
     "--trace-window=5": "invalid value for '--trace-window': '5' is not understood:"
     " write FROM:TO, as in 1000:2000",

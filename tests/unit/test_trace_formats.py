@@ -5,6 +5,10 @@ from __future__ import annotations
 import gzip
 import io
 import json
+import os
+import re
+import shutil
+import subprocess
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -13,6 +17,7 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 import pyarrow
+import pyarrow.parquet
 import pytest
 
 from rvsim.machine import Machine
@@ -119,3 +124,45 @@ def test_a_selection_says_what_it_is() -> None:
     regions = [find_region("0x10-0x20", Symbols()), find_region("0x30-0x40", Symbols())]
     assert str(Selection(Window(5), regions)) == "0x10-0x20 or 0x30-0x40 within the instructions 5:"
     assert str(Selection(Window(0, 7))) == "the instructions 0:7"
+
+
+def test_parquet_has_the_same_rows(folder: Path, rows: npt.NDArray[Any]) -> None:
+    table = pyarrow.parquet.read_table(folder / "rows.parquet")
+    assert table.column_names == list(rows.dtype.names or ())
+    for name in table.column_names:
+        expected = rows[name].astype(str) if rows[name].dtype.kind == "S" else rows[name]
+        assert table[name].to_pylist() == expected.tolist(), name
+
+
+def annotate(profile: Path, *options: str) -> dict[str, list[int]]:
+    """Cycles and instructions of functions and of ``PROGRAM TOTALS``, by callgrind_annotate."""
+    tool = shutil.which("callgrind_annotate")
+    if tool is None:
+        if os.environ.get("CI"):
+            pytest.fail("callgrind_annotate is not installed; Debian's valgrind has it")
+        pytest.skip("callgrind_annotate is not installed; Debian's valgrind has it")
+    command = [tool, "--auto=no", "--threshold=100", "--show=Cycles,Instructions", *options]
+    done = subprocess.run([*command, profile], capture_output=True, text=True, check=True, cwd="/")
+    assert done.stderr == ""
+    found = {}
+    for line in done.stdout.splitlines():
+        numbers = re.findall(r"([\d,]+) \( *[\d.]+%\)", line)
+        if len(numbers) == 2:
+            name = line.rpartition("%)")[2].strip().removeprefix("???:").partition(" [")[0]
+            found[name] = [int(n.replace(",", "")) for n in numbers]
+    return found
+
+
+def test_callgrind_annotate_shows_the_same_totals(folder: Path, rows: npt.NDArray[Any]) -> None:
+    cycles = sum(rows[name].sum() for name in ("fetch", "slot", "wait", "lost"))
+    totals = annotate(folder / "rows.callgrind")["PROGRAM TOTALS"]
+    assert totals == [cycles, 1000]
+
+
+def test_callgrind_annotate_adds_up_calls() -> None:
+    profile = TRACES / GOLDENS["callgrind"]
+    own, inclusive = annotate(profile), annotate(profile, "--inclusive=yes")
+    assert inclusive["_start"] == own["PROGRAM TOTALS"]
+    assert inclusive["saxpy"] == own["saxpy"]
+    assert own["saxpy"][1] == 2 * 31
+    assert "calls=1 " in profile.read_text()
