@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import os
+from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 
 from rvsim.decode import Decoded
 from rvsim.errors import RvsimError
@@ -33,7 +35,7 @@ class ParquetTrace:
             raise self._cannot(error) from None
         self._writer = parquet.ParquetWriter(self._file, self._schema, compression="zstd")
 
-    def _make_schema(self) -> object:
+    def _make_schema(self) -> Any:
         arrow = self._arrow
         text = arrow.dictionary(arrow.int32(), arrow.string())
         assert ROW_DTYPE.names is not None
@@ -55,17 +57,15 @@ class ParquetTrace:
         self._rows.clear()
         if self._error is not None:
             return
-        columns = [
-            self._arrow.array(
-                rows[name].astype(str) if rows[name].dtype.kind == "S" else rows[name]
-            )
-            for name in ROW_DTYPE.names or ()
-        ]
-        arrays = [column.cast(f.type) for column, f in zip(columns, self._schema, strict=True)]  # type: ignore[call-overload]
+        columns = [self._column(rows[field.name], field.type) for field in self._schema]
         try:
-            self._writer.write_table(self._arrow.Table.from_arrays(arrays, schema=self._schema))
+            self._writer.write_table(self._arrow.Table.from_arrays(columns, schema=self._schema))
         except OSError as error:
             self._error = error
+
+    def _column(self, values: npt.NDArray[Any], of_type: Any) -> Any:
+        text = values.dtype.kind == "S"
+        return self._arrow.array(values.astype(str) if text else values).cast(of_type)
 
     def close(self) -> None:
         self._flush()

@@ -113,7 +113,9 @@ def test_goldens(tmp_path: Path) -> None:
 
 def test_golden_kanata_keeps_to_the_grammar() -> None:
     log = read_kanata((TRACES / GOLDENS["kanata"]).read_text())
-    assert [insn.label.partition(": ")[2] for insn in log[3:6]] == [
+    labels = [insn.label.partition(": ")[2] for insn in log]
+    first = labels.index("vsetvli t0, a3, e32, m1, ta, ma")
+    assert labels[first : first + 3] == [
         "vsetvli t0, a3, e32, m1, ta, ma",
         "vle32.v v8, (a4)",
         "vle32.v v9, (a5)",
