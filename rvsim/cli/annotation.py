@@ -58,20 +58,16 @@ def _columns(loops: Sequence[Loop]) -> list[list[Loop]]:
     """The loops by how many others they are inside of."""
     columns: list[list[Loop]] = []
     for loop in loops:
-        depth = sum(_contains(other, loop) for other in loops)
+        depth = sum(loop.pcs < other.pcs for other in loops)
         columns += [[] for _ in range(len(columns), depth + 1)]
         columns[depth].append(loop)
     return columns
 
 
-def _contains(outer: Loop, inner: Loop) -> bool:
-    return outer is not inner and {s.pc for s in outer.sites} >= {s.pc for s in inner.sites}
-
-
 def _mark(site: Site, column: Sequence[Loop]) -> str:
     """A piece of the line that holds the instructions of a loop together."""
     for loop in column:
-        if any(s.pc == site.pc for s in loop.sites):
+        if site.pc in loop.pcs:
             first, last = site.pc == loop.start, site.end == loop.end
             return "[ " if first and last else ".-" if first else "'-" if last else "| "
     return "  "

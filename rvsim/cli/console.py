@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import io
 import os
+import shutil
 import sys
 from typing import TYPE_CHECKING, Final
 
@@ -29,6 +30,11 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
         side = "right" if column in right else "left"
         made.add_column(column, justify=side, no_wrap=i + 1 < len(columns))  # type: ignore[arg-type]
     return made
+
+
+def width() -> int:
+    """Columns that stdout has."""
+    return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL
 
 
 def show(shown: Table, *, stderr: bool = False, apart: bool = False) -> None:

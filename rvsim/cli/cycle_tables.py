@@ -8,12 +8,13 @@ from typing import Final
 
 import click
 
-from rvsim.cli.console import show, table
+from rvsim.cli.console import show, table, width
 from rvsim.config import CYCLES_PER_SECOND
 from rvsim.perf import Comparison, Part, Profile
 from rvsim.perf.groups import GROUPS, group_of, grouped, main_stall
 
 _BAR: Final = 40
+_GAP: Final = 2
 _SMALL: Final = 0.01
 """Reasons with less than this share of the cycles of each program are not compared."""
 
@@ -126,15 +127,35 @@ def _show_hottest(kind: str, parts: Sequence[Part], profile: Profile, limit: int
 
 
 def show_comparison(names: Sequence[str], profiles: Sequence[Profile], found: Comparison) -> None:
-    """One column for each program, and who wins and why."""
-    shown = table("", *names, right=tuple(names))
-    shown.columns[-1].no_wrap = True
-    for label, cells in _compared(profiles, found):
-        shown.add_row(label, *cells)
-    show(shown)
-    click.echo()
-    for line in verdict(names, found):
-        click.echo(line)
+    """One column for each program, side by side as far as they fit, and who wins and why."""
+    rows = list(_compared(profiles, found))
+    label = max(len(name) for name, _ in rows) + _GAP
+    widths = [
+        max(len(name), *(len(cells[i]) for _, cells in rows)) + _GAP for i, name in enumerate(names)
+    ]
+    for part in _fitting(widths, width() - label):
+        shown = table("", *names[part], right=tuple(names))
+        shown.columns[-1].no_wrap = True
+        for name, cells in rows:
+            shown.add_row(name, *cells[part])
+        show(shown, apart=part.start > 0)
+    for i, line in enumerate(verdict(names, found)):
+        click.echo(line if i else f"\n{line}")
+
+
+def _fitting(widths: Sequence[int], room: int) -> Iterator[slice]:
+    """As many in a row as there is room for, but at least one.
+
+    >>> list(_fitting([10, 10, 30, 5], 20))
+    [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
+    """
+    start = used = 0
+    for i, needed in enumerate(widths):
+        if i > start and used + needed > room:
+            yield slice(start, i)
+            start, used = i, 0
+        used += needed
+    yield slice(start, len(widths))
 
 
 def _compared(profiles: Sequence[Profile], found: Comparison) -> Iterator[tuple[str, list[str]]]:

@@ -37,6 +37,11 @@ class Loop:
         """The address behind the last instruction."""
         return max(site.end for site in self.sites)
 
+    @cached_property
+    def pcs(self) -> frozenset[int]:
+        """The addresses of its instructions."""
+        return frozenset(site.pc for site in self.sites)
+
     @property
     def iterations(self) -> int:
         return self.sites[0].executions

@@ -42,9 +42,10 @@ class Macs:
 
 def macs_of(core: Core, site: Site) -> Macs:
     """What one instruction of the program has multiplied and added."""
-    facts, unit = site.facts, site.insn.unit
-    if facts is None or not core.knows(unit):
+    facts = site.facts
+    if facts is None or not core.knows(facts.unit):
         return Macs()
+    unit = facts.unit
     if unit is Unit.FMA:
         return Macs(site.executions, site.executions * needs_of(core, facts).busiest)
     if unit not in _PER_ELEMENT or not site.vlmax_sum:

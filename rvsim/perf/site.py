@@ -11,6 +11,7 @@ from rvsim.decode import Decoded
 from rvsim.insn.registry import Insn
 from rvsim.interp import Mode
 from rvsim.machine import Machine
+from rvsim.mem import GuestFault
 
 
 @dataclass(slots=True)
@@ -38,7 +39,8 @@ class Site:
 
     @property
     def insn(self) -> Insn:
-        assert self.decoded.insn is not None, "what runs or traps in its own time is decoded"
+        """The definition of an instruction that has run."""
+        assert self.decoded.insn is not None, "what has run was an instruction"
         return self.decoded.insn
 
     @property
@@ -61,14 +63,22 @@ def sites_of(machine: Machine, cost: CostModel) -> tuple[Site, ...]:
                 site.vl_sum += vl_sum
                 site.vlmax_sum += executions * mode.vtype.vlmax(machine.config.vlen)
     for pc, stalls in cost.sites():
-        # One that has only trapped, such as a system call, has not run.
-        site = sites.setdefault(pc, Site(machine.interp.decode_at(pc)))
-        site.stalls = stalls
+        if pc not in sites:  # it has only trapped, such as a system call
+            sites[pc] = Site(_decoded(machine, pc))
+        sites[pc].stalls = stalls
     for site in sites.values():
         if site.modes:
             ((mode, _),) = site.modes.most_common(1)
             site.facts = facts_at(machine, site.decoded, mode)
     return tuple(sites[pc] for pc in sorted(sites))
+
+
+def _decoded(machine: Machine, pc: int) -> Decoded:
+    """What stands at `pc` now; no instruction if the program has unmapped it."""
+    try:
+        return machine.interp.decode_at(pc)
+    except GuestFault:
+        return Decoded(pc, 0, 2, None, {})
 
 
 def facts_at(machine: Machine, d: Decoded, mode: Mode) -> Facts:

@@ -8,6 +8,7 @@ and a multiplication 5.
 from __future__ import annotations
 
 import json
+import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -112,6 +113,37 @@ def test_compare(rvsim: Cli, program: Program, file: str, engine: str) -> None:
 
 def test_compare_of_equals_has_no_winner(rvsim: Cli, file: str) -> None:
     assert rvsim("compare", file, file).out.endswith("\nall take as long\n")
+
+
+def test_compare_of_many_keeps_its_numbers_whole(rvsim: Cli, program: Program) -> None:
+    """Where the columns do not fit side by side, more tables follow."""
+    files = [program(*MULTIPLICATIONS, name=f"{i}_{'x' * 30}.elf") for i in range(4)]
+    lines = rvsim("compare", *files, *FLAT).out.splitlines()
+    assert max(map(len, lines)) <= 120
+    rows = [line.split() for line in lines if line.startswith("cycles ")]
+    assert rows == [["cycles", "51", "51"], ["cycles", "51", "51"]]
+
+
+def test_function_that_did_not_run(rvsim: Cli, file: str) -> None:
+    result = rvsim("annotate", file, "0x100-0x200")
+    assert result.code == 0
+    assert result.out.startswith("0x100-0x200: 0 cycles, 0.0 % of the program's ")
+    assert result.err == "rvsim: note: no instruction of 0x100-0x200 was executed\n"
+
+
+def test_a_program_that_traps_is_profiled_up_to_there(rvsim: Cli, program: Program) -> None:
+    result = rvsim("profile", program(li(A0, 1), step("ebreak")), *FLAT)
+    assert result.code == 128 + signal.SIGTRAP
+    assert result.out.splitlines()[1].endswith("[unknown]")
+    assert result.err.startswith("rvsim: breakpoint at 0x10004")
+
+
+def test_cycles_beside_a_trace_and_statistics(rvsim: Cli, file: str, tmp_path: Path) -> None:
+    log = tmp_path / "log"
+    result = rvsim("run", "--cycles", "--stats", file, *FLAT, "--trace", f"spike:{log}")
+    assert result.code == 0
+    assert "cycles           51 " in result.err
+    assert len(log.read_text().splitlines()) == 33
 
 
 def test_regions_add_up(rvsim: Cli, file: str) -> None:

@@ -47,7 +47,7 @@ MAY_IMPORT = {
     "bare": "errors state mem elf insn interp",
     "machine": "errors config state mem traffic profiles elf linux decode cost interp jit bare",
     # profiles
-    "perf": "errors elf symbols decode insn cost interp machine",
+    "perf": "errors mem elf symbols decode insn cost interp machine",
     # listeners and reports
     "trace": "errors state mem traffic vec insn decode disasm cost interp machine perf",
     "report": "mem profiles vec insn decode disasm interp machine",
