@@ -315,9 +315,11 @@ def test_bad_options(rvsim: Cli, file: str, options: list[str], message: str) ->
     "options", [("--roi", "0-8"), ("--core", "x60"), ("--core-set", "l1d.ways=8"),
                 ("--allow-unknown",)],
 )  # fmt: skip
-def test_options_of_cycles_need_cycles(rvsim: Cli, file: str, options: tuple[str, ...]) -> None:
+def test_options_of_cycles_need_cycles_or_a_trace(
+    rvsim: Cli, file: str, options: tuple[str, ...]
+) -> None:
     result = rvsim("run", file, *options)
-    assert (result.code, result.err) == (2, f"rvsim: {options[0]} needs --cycles\n")
+    assert (result.code, result.err) == (2, f"rvsim: {options[0]} needs --cycles or --trace\n")
 
 
 def test_annotate_takes_one_region(rvsim: Cli, file: str) -> None:
