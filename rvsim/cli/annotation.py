@@ -10,7 +10,7 @@ from typing import Any, Final
 
 import click
 
-from rvsim.cli.console import show, table
+from rvsim.cli.console import bold, show, table
 from rvsim.cli.cycle_tables import number, share, waits
 from rvsim.disasm import disassemble
 from rvsim.perf import Bounds, Loop, Profile, Site, bounds
@@ -19,6 +19,8 @@ _WAITS: Final = "mostly waits for"
 _LARGEST_SOURCE: Final = 1 << 24
 _SHOWN_REASONS: Final = 3
 _SHOWN_LINKS: Final = 3
+_HOT: Final = 0.1
+"""The share of the cycles from which on an instruction is shown as hot."""
 _NEAR: Final = 0.8
 """An iteration that takes so much of its own longest path does not overlap with the next."""
 
@@ -26,7 +28,10 @@ Place = tuple[str, int]
 
 
 def annotation_lines(part: Profile, whole: Profile, loops: Sequence[Loop]) -> Iterator[str]:
-    """The instructions that ran, with source lines between them where the file tells them."""
+    """The instructions that ran, with source lines between them where the file tells them.
+
+    Those that take much are bold on a terminal.
+    """
     names = ", ".join(region.name for region in part.regions)
     of_all = f"{share(part.cycles, whole.cycles)} of the program's {number(whole.cycles)}"
     yield f"{names}: {number(part.cycles)} cycles, {of_all}"
@@ -46,7 +51,8 @@ def annotation_lines(part: Profile, whole: Profile, loops: Sequence[Loop]) -> It
         last, end = line, site.end
         marks = "".join(_mark(site, column) for column in columns)
         code = f"{marks} {site.pc:>8x}  {disassemble(site.decoded)}"
-        yield f"{_counts(site, part)}  {waits(site.stalls):<{width}} {code}"
+        text = f"{_counts(site, part)}  {waits(site.stalls):<{width}} {code}"
+        yield bold(text) if site.cycles > _HOT * part.cycles else text
 
 
 def _counts(site: Site, part: Profile) -> str:

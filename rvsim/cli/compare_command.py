@@ -53,6 +53,7 @@ def command(ctx: click.Context, /, files: tuple[str, ...], json: str | None, **o
                     for file, run in zip(files, runs, strict=True)
                 ],
                 "best": found.best,
+                "differences": [difference.as_json() for difference in found.differences],
             },
         )
     return _FAILED if failed else 0

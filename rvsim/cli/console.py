@@ -37,6 +37,13 @@ def width() -> int:
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL
 
 
+def bold(text: str) -> str:
+    """The text for stdout, in bold on a terminal that may have it."""
+    if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
+        return click.style(text, bold=True)
+    return text
+
+
 def show(shown: Table, *, stderr: bool = False, apart: bool = False) -> None:
     """Print a table, with an empty line above it if it stands `apart` from the last one.
 
@@ -50,8 +57,8 @@ def show(shown: Table, *, stderr: bool = False, apart: bool = False) -> None:
     if stream.isatty() and not os.environ.get("NO_COLOR"):
         Console(file=stream, highlight=False, markup=False).print(shown)
         return
-    width = None if stream.isatty() else _WIDTH_WITHOUT_TERMINAL
+    columns = None if stream.isatty() else _WIDTH_WITHOUT_TERMINAL
     text = io.StringIO()
-    Console(file=text, width=width, color_system=None, highlight=False, markup=False).print(shown)
+    Console(file=text, width=columns, color_system=None, highlight=False, markup=False).print(shown)
     for line in text.getvalue().splitlines():
         click.echo(line.rstrip(), err=stderr)

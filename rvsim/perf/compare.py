@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from rvsim.perf.profile import Profile
 
@@ -16,6 +17,14 @@ class Difference:
     cycles: float
     reasons: tuple[tuple[str, float], ...]
     instructions: int
+
+    def as_json(self) -> dict[str, Any]:
+        return {
+            "factor": self.factor,
+            "cycles": self.cycles,
+            "instructions": self.instructions,
+            "reasons": dict(self.reasons),
+        }
 
 
 @dataclass(frozen=True, slots=True)

@@ -251,6 +251,11 @@ def test_json_of_compare(rvsim: Cli, program: Program, file: str) -> None:
     found = json.loads(rvsim("compare", file, shorter, *FLAT, "--json", "-").out)
     assert (found["schema"], found["command"], found["best"]) == (1, "compare", 1)
     assert [(p["file"], p["cycles"]) for p in found["programs"]] == [(file, 51.0), (shorter, 41.0)]
+    reasons = {"raw:mul": 8.0, "issue": 2.0}
+    assert found["differences"] == [
+        {"factor": 51 / 41, "cycles": 10.0, "instructions": 6, "reasons": reasons},
+        {"factor": 1.0, "cycles": 0.0, "instructions": 0, "reasons": {}},
+    ]
 
 
 # -- what is refused

@@ -150,6 +150,11 @@ def test_narrow_terminal(file: str, command: tuple[str, ...]) -> None:
     assert max(map(len, lines)) <= 44
 
 
+def test_hot_instructions_are_bold_where_a_terminal_has_it(file: str) -> None:
+    assert "\x1b[1m" in on_a_terminal(["annotate", file], 120, NO_COLOR="")
+    assert "\x1b" not in on_a_terminal(["annotate", file], 120, NO_COLOR="1")
+
+
 @pytest.mark.parametrize("kernel", ["gemm_tile_ime", "softmax_f16"])
 def test_engines_have_the_same_profile(kernel: str) -> None:
     found = []
