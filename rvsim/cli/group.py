@@ -18,7 +18,7 @@ COMMANDS: Final = {
     "build": "Cross-compile a bundled kernel or C and assembly files.",
     "dis": "Disassemble an executable or instruction words.",
     "explain": "Explain an instruction: fields, formula, registers, rules.",
-    "list": "List what rvsim knows: isa, cpus or kernels.",
+    "list": "List what rvsim knows: isa, cpus, cores or kernels.",
     "doctor": "Check the cross compiler, QEMU and the host.",
 }
 """Commands with their help; the module is ``rvsim.cli.<name>_command``."""

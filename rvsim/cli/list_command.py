@@ -7,17 +7,23 @@ from collections import Counter
 import click
 
 
-@click.command(short_help="List what rvsim knows: isa, cpus or kernels.")
-@click.argument("what", type=click.Choice(["isa", "cpus", "kernels"]))
-@click.argument("extension", required=False)
-def command(what: str, extension: str | None) -> int:
-    """List the extensions (or the instructions of one EXTENSION), CPU profiles or kernels."""
-    if extension is not None and what != "isa":
-        raise click.UsageError(f"rvsim list {what} takes no argument")
-    if extension is not None:
-        _instructions(extension.lower())
+@click.command(short_help="List what rvsim knows: isa, cpus, cores or kernels.")
+@click.argument("what", type=click.Choice(["isa", "cpus", "cores", "kernels"]))
+@click.argument("name", required=False, metavar="[EXTENSION|CORE]")
+def command(what: str, name: str | None) -> int:
+    """List extensions, CPU profiles, cores of the cost model, or kernels.
+
+    With a name, list the instructions of an EXTENSION, or the numbers of a CORE with what they come
+    from; --core-set changes them.
+    """
+    if name is None:
+        {"isa": _extensions, "cpus": _cpus, "cores": _cores, "kernels": _kernels}[what]()
+    elif what == "isa":
+        _instructions(name.lower())
+    elif what == "cores":
+        _numbers(name)
     else:
-        {"isa": _extensions, "cpus": _cpus, "kernels": _kernels}[what]()
+        raise click.UsageError(f"rvsim list {what} takes no argument")
     return 0
 
 
@@ -61,6 +67,26 @@ def _cpus() -> None:
     for cpu in profiles():
         misaligned = "work" if cpu.misaligned_vector else "fault"
         shown.add_row(cpu.name, str(cpu.vlen), misaligned, cpu.description)
+    show(shown)
+
+
+def _cores() -> None:
+    from rvsim.cli.console import show, table
+    from rvsim.cost import core_names, load_core
+
+    shown = table("core", "")
+    for name in core_names():
+        shown.add_row(name, load_core(name).name)
+    show(shown)
+
+
+def _numbers(core: str) -> None:
+    from rvsim.cli.console import show, table
+    from rvsim.cost import describe
+
+    shown = table("number", "value", "", "source", right=("value",))
+    for name, value, source, confidence in describe(core):
+        shown.add_row(name, str(value), confidence, source)
     show(shown)
 
 

@@ -76,7 +76,8 @@ def command(
     Options may stand before or after FILE; arguments for the program follow --.
 
     The exit code is the program's own, 128 + signal after a trap, 124 when a limit was reached,
-    2 for bad usage or input, 125 for a fault of rvsim itself.
+    2 for bad usage or input, 125 for a fault of rvsim itself; with --cycles it is 1 if the core has
+    no numbers for an instruction.
     """
     guest = Guest.take(ctx, others)
     counted = CycleOptions(**others)

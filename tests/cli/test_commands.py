@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from rvsim import __version__
+from rvsim.cli.group import COMMANDS
 from tests.cli.conftest import Cli
 from tests.cli.programs import E8_M1, elf, exit_with, vset
 
@@ -28,7 +29,7 @@ def test_version_imports_neither_numpy_nor_rich() -> None:
 def test_help_names_every_command(rvsim: Cli) -> None:
     result = rvsim("--help")
     assert (result.code, result.err) == (0, "")
-    for command in ("run", "build", "dis", "explain", "list", "doctor"):
+    for command in COMMANDS:
         assert f"\n  {command} " in result.out
         assert rvsim(command, "--help").out.startswith(f"Usage: rvsim {command} ")
 
@@ -154,6 +155,16 @@ def test_list_isa(rvsim: Cli) -> None:
     ]
 
 
+def test_list_cores(rvsim: Cli) -> None:
+    assert rvsim("list", "cores").out.splitlines()[1] == "x60   SpacemiT X60"
+    rows = {
+        line.split()[0]: line.split() for line in rvsim("list", "cores", "x60").out.splitlines()
+    }
+    assert rows["number"] == ["number", "value", "source"]
+    assert rows["l1d.size"][1:4] == ["32768", "measured", "torvalds/linux"]
+    assert rows["vset.branch"][2] == "guessed"
+
+
 def test_list_kernels(rvsim: Cli) -> None:
     out = rvsim("list", "kernels").out
     assert all(f"\n{name} " in out for name in ("gemm_tile_ime", "gemm_tile_s8", "memops"))
@@ -162,8 +173,10 @@ def test_list_kernels(rvsim: Cli) -> None:
 BAD_LISTS = {
     (
         "zoo",
-    ): "invalid value for '{isa|cpus|kernels}': 'zoo' is not one of 'isa', 'cpus', 'kernels'",
+    ): "invalid value for '{isa|cpus|cores|kernels}': 'zoo' is not one of 'isa', 'cpus', 'cores',"
+    " 'kernels'",
     ("isa", "zbba"): "unknown extension 'zbba': did you mean 'zbb'?",
+    ("cores", "x61"): "unknown core 'x61': did you mean 'x60'?",
     ("cpus", "x"): "rvsim list cpus takes no argument",
 }
 
