@@ -59,6 +59,13 @@ class NoTotal(RvsimError):
     exit_code = 1
 
 
+def note_unknown(machine: Machine) -> None:
+    """Say for which instructions that ran, or stand beside those, there are no numbers."""
+    if machine.cost is not None and machine.cost.unknown:
+        names = ", ".join(sorted(machine.cost.unknown))
+        note(f"{machine.cost.core.name} has no numbers for {names}: 0 cycles")
+
+
 @dataclass(frozen=True, slots=True)
 class CycleOptions:
     """What to count, and as which core."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +24,7 @@ _NO_WAY_OUT: Final = (
     "it has made no system call: a bare-metal image ends by a store to its symbol tohost,"
     " and this file has no such symbol"
 )
+_BETWEEN_LOOKS: Final = 5000
 _GUEST_ARGS: Final = "rvsim.guest_args"
 
 
@@ -95,6 +97,25 @@ def run(machine: Machine, guest: Guest) -> RunResult:
         result = machine.run(max_insns=guest.max_insns, timeout=guest.timeout)
     _report(guest, machine, result)
     return result
+
+
+def run_until(machine: Machine, guest: Guest, enough: Callable[[], bool]) -> RunResult | None:
+    """The same, but no longer than until there is `enough`, which is asked now and then.
+
+    None if that was so.
+    """
+    left = guest.max_insns
+    deadline = None if guest.timeout is None else time.monotonic() + guest.timeout
+    with _place_of_interrupt(machine):
+        while not enough():
+            count = _BETWEEN_LOOKS if left is None else min(left, _BETWEEN_LOOKS)
+            timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
+            result = machine.run(max_insns=count, timeout=timeout)
+            left = None if left is None else left - count
+            if result.reason != "max_insns" or left == 0:
+                _report(guest, machine, result)
+                return result
+    return None
 
 
 def executable(file: str) -> str:

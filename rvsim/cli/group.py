@@ -14,6 +14,7 @@ COMMANDS: Final = {
     "run": "Run a RISC-V executable.",
     "profile": "Show the hottest functions and lines, by cycles.",
     "annotate": "Show the cycles of each instruction, and what bounds each loop.",
+    "timeline": "Show iterations of a loop in the pipeline, cycle by cycle.",
     "compare": "Compare the cycles of several executables.",
     "build": "Cross-compile a bundled kernel or C and assembly files.",
     "dis": "Disassemble an executable or instruction words.",

@@ -11,7 +11,7 @@ import click
 
 from rvsim.cli import execution
 from rvsim.cli.console import note
-from rvsim.cli.cycle_options import CycleOptions, cycle_options
+from rvsim.cli.cycle_options import CycleOptions, cycle_options, note_unknown
 from rvsim.cli.execution import Guest, GuestCommand, sink
 from rvsim.cli.guest_options import guest_options
 from rvsim.cli.machine_options import machine_options
@@ -104,6 +104,8 @@ def run(options: Options) -> int:
             options.trace.open(closing.enter_context(traces), machine)
         result = execution.run(machine, options.guest)
         profile = measure()[1] if measure is not None else None
+        if profile is None:
+            note_unknown(machine)
         if options.stats or json_file is not None:
             _write_counts(options, result, json_file, profile)
         if profile is not None:

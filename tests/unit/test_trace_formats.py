@@ -28,7 +28,7 @@ from rvsim.trace.kinds import KINDS
 from rvsim.trace.selection import Selection, Window
 from rvsim.trace.session import Traces, Wanted
 from tests.unit.kanata_reader import read_kanata
-from tools.golden_traces import GOLDENS, TRACES, write
+from tools.golden_traces import GOLDENS, TIMELINE, TRACES, write
 
 
 @pytest.fixture(scope="module")
@@ -107,7 +107,7 @@ def test_chrome_tracks_go_forward_without_overlap(folder: Path, rows: npt.NDArra
 def test_goldens(tmp_path: Path) -> None:
     """``python tools/golden_traces.py`` writes them again where a change is meant."""
     write(tmp_path)
-    for name in GOLDENS.values():
+    for name in (*GOLDENS.values(), TIMELINE):
         assert (tmp_path / name).read_text() == (TRACES / name).read_text(), name
 
 

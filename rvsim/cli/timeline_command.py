@@ -1,0 +1,149 @@
+"""``rvsim timeline``: a few iterations of a loop in the pipeline, cycle by cycle."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Iterator
+from itertools import groupby
+from typing import TYPE_CHECKING, Any, Final
+
+import click
+
+from rvsim.cli import execution
+from rvsim.cli.console import note
+from rvsim.cli.cycle_options import CycleOptions, cycle_options, note_unknown
+from rvsim.cli.execution import Guest, GuestCommand, sink
+from rvsim.cli.guest_options import guest_options
+from rvsim.cli.machine_options import machine_options
+
+if TYPE_CHECKING:
+    from rvsim.machine import Machine, RunResult
+    from rvsim.trace.steady import Iterations, Kept
+
+_WIDTH_WITHOUT_TERMINAL: Final = 120
+_COLOURS: Final = {"I": "green", "=": "cyan", "-": "yellow"}
+_WAIT_COLOUR: Final = "red"
+
+
+@click.command(
+    cls=GuestCommand, short_help="Show iterations of a loop in the pipeline, cycle by cycle."
+)
+@click.argument("file")
+@click.option(
+    "--iterations",
+    type=click.IntRange(1, 100),
+    metavar="N",
+    default=2,
+    show_default=True,
+    help="How many iterations to show.",
+)
+@click.option(
+    "--width",
+    type=click.IntRange(min=60),
+    metavar="N",
+    help="Columns of the picture; those of the terminal.",
+)
+@machine_options
+@cycle_options
+@guest_options
+@click.pass_context
+def command(
+    ctx: click.Context,
+    /,
+    file: str,
+    iterations: int,
+    width: int | None,
+    **others: Any,
+) -> int:  # fmt: skip
+    """Run a RISC-V executable, and draw a few iterations of its hottest loop as they executed.
+
+    A row is an instruction, a column a cycle; a letter says what an instruction waits for.  With
+    --roi the loop is the hottest one there.  The program is stopped when it has been there long
+    enough for the loop to have settled.  What it writes goes to stderr.
+    """
+    from rvsim.trace.steady import steady_iterations
+
+    machine, kept, result = _run(file, Guest.take(ctx, others), CycleOptions(**others))
+    shown = steady_iterations(kept.steps, iterations)
+    columns = width or shutil.get_terminal_size((_WIDTH_WITHOUT_TERMINAL, 0)).columns
+    _show(_text(machine, shown, columns))
+    return 0 if result is None else result.exit_code
+
+
+def _run(file: str, guest: Guest, options: CycleOptions) -> tuple[Machine, Kept, RunResult | None]:
+    """Run until enough rows are kept; the result if the program came to its end before that."""
+    from rvsim.machine import Machine
+    from rvsim.perf import find_region
+    from rvsim.trace.events import Recorder
+    from rvsim.trace.session import NothingTraced
+    from rvsim.trace.steady import Kept
+    from rvsim.trace.timing import Timings
+
+    recorder = Recorder([])
+    machine = Machine(note=note, cost=options.load_core(), **recorder.hooks(), **guest.machine)
+    execution.load(machine, file, guest, sink(sys.stderr), sink(sys.stderr))
+    assert machine.image is not None
+    kept = Kept([find_region(text, machine.image.symbols) for text in options.roi])
+    timings = Timings([kept.row])
+    timings.begin(machine)
+    recorder.consumers.append(timings.instruction)
+    result = execution.run_until(machine, guest, lambda: kept.enough)
+    if not kept.steps:
+        where = " or ".join(options.roi) or "the program"
+        raise NothingTraced(f"nothing to show: no instruction of {where} executed")
+    note_unknown(machine)
+    return machine, kept, result
+
+
+def _text(machine: Machine, shown: Iterations, width: int) -> Iterator[str]:
+    """The lines to print, coloured; `click.echo` takes colours out where they don't belong."""
+    from rvsim.trace.picture import Line, legend, lines, pages
+
+    picture = lines(shown)
+    yield _title(machine, shown)
+    for page in pages(picture, width):
+        yield ""
+        for line in page:
+            yield line.label + _coloured(line.cells) if isinstance(line, Line) else line
+    yield ""
+    for cell, meaning in legend(shown, picture):
+        yield f"{_coloured(cell)}  {meaning}"
+
+
+def _title(machine: Machine, shown: Iterations) -> str:
+    where = machine.place(shown.head)
+    if not shown.count:
+        return f"no loop: the last {len(shown.steps[0])} instructions, from {where}"
+    first, last = shown.first + 1, shown.first + len(shown.steps)
+    which = f"iteration {first}" if first == last else f"iterations {first} to {last}"
+    cycles = f"{shown.cycles:.1f}".removesuffix(".0")
+    return (
+        f"loop at {where}: {which} of {shown.count:,} in a row,"
+        f" {len(shown.steps[0])} instructions and {cycles} cycles each"
+    )
+
+
+def _coloured(cells: str) -> str:
+    """Cells of one kind at a time, so that there are few escape sequences."""
+    return "".join(
+        text if (text := "".join(group)).isspace() else _styled(kind, text)
+        for kind, group in groupby(cells)
+    )
+
+
+def _styled(kind: str, text: str) -> str:
+    return click.style(text, fg=_COLOURS.get(kind, _WAIT_COLOUR), bold=kind == "I")
+
+
+def _show(text: Iterator[str]) -> None:
+    """Print, a screen at a time if it is more than one."""
+    found = list(text)
+    terminal = sys.stdout.isatty()
+    colour = terminal and not os.environ.get("NO_COLOR")
+    if terminal and len(found) >= shutil.get_terminal_size().lines:
+        click.echo_via_pager("\n".join(found) + "\n", color=colour)
+        return
+    for line in found:
+        click.echo(line, color=colour)

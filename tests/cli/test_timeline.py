@@ -1,0 +1,72 @@
+"""``rvsim timeline``: the golden picture, colours, and what can't be shown."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tools.golden_traces import TRACES
+
+SAXPY = TRACES / "saxpy.elf"
+
+
+def test_the_program_is_run_to_its_end_if_it_is_short(rvsim: Cli) -> None:
+    result = rvsim("timeline", SAXPY, "--roi", "saxpy", "--iterations", 1, "--width", 100)
+    assert (result.code, result.err) == (0, "")
+    first, *rest = result.out.splitlines()
+    assert first.startswith("loop at 0x10011c8 in saxpy+0x6: iteration 1 of 2 in a row, 9 instr")
+    assert max(map(len, rest)) <= 100
+
+
+def test_a_long_program_is_stopped(rvsim: Cli) -> None:
+    result = rvsim("timeline", "gemm_tile_s8")
+    assert result.code == 0
+    assert "2 of " not in result.out.splitlines()[0]
+    assert "issues" in result.out
+
+
+def test_limits_hold(rvsim: Cli) -> None:
+    result = rvsim("timeline", SAXPY, "--max-insns", 40)
+    assert result.code == 124
+    assert result.err.startswith("rvsim: limit --max-insns 40 reached after 40 instructions")
+    assert result.out.startswith("loop at ")
+
+
+def test_a_region_that_is_not_reached(rvsim: Cli) -> None:
+    result = rvsim("timeline", SAXPY, "--roi", "saxpy", "--max-insns", 3)
+    assert result.code == 1
+    message = "rvsim: nothing to show: no instruction of saxpy executed"
+    assert result.err.splitlines()[-1] == message
+    assert result.out == ""
+
+
+def test_a_name_that_there_is_not(rvsim: Cli) -> None:
+    result = rvsim("timeline", SAXPY, "--roi", "saxpi")
+    assert (result.code, result.out) == (2, "")
+    assert "did you mean 'saxpy'?" in result.err
+
+
+@pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])
+def test_colour_on_a_terminal_only(no_color: str, coloured: bool) -> None:
+    ours, theirs = os.openpty()
+    env = os.environ | {"NO_COLOR": no_color, "LINES": "500", "COLUMNS": "120", "TERM": "xterm"}
+    command = [sys.executable, "-m", "rvsim", "timeline", SAXPY, "--roi", "saxpy"]
+    process = subprocess.Popen(command, stdout=theirs, env=env)
+    os.close(theirs)
+    output = b""
+    while chunk := _read(ours):
+        output += chunk
+    os.close(ours)
+    assert process.wait() == 0
+    assert (b"\x1b[" in output) is coloured
+
+
+def _read(terminal: int) -> bytes:
+    try:
+        return os.read(terminal, 1 << 16)
+    except OSError:  # what Linux says at the end
+        return b""

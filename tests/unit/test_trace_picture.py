@@ -1,0 +1,126 @@
+"""The pipeline as text, of rows made by hand."""
+
+from __future__ import annotations
+
+from itertools import count
+
+import pytest
+
+from rvsim.decode import decode
+from rvsim.perf.region import Region
+from rvsim.trace import steady
+from rvsim.trace.picture import legend, letter, lines, pages
+from rvsim.trace.steady import Iterations, Kept, Step, steady_iterations
+from rvsim.trace.timing import Row
+from tests.program.bare import step
+
+ADDI = step("addi", rd=10, rs1=10, imm=1).word
+
+
+def at(pc: int, issue: float, instret: int = 0, **columns: object) -> Step:
+    """An addi of one cycle, if the columns don't say otherwise."""
+    row = Row(
+        instret, pc, ADDI, 0, 0, 0, 0, issue, issue, issue + 1, 0, 0, 0, b"", pc, 0, b"", False
+    )
+    return Step(decode(ADDI, 4, pc), row._replace(**columns))  # type: ignore[arg-type]
+
+
+def straight(*steps: Step) -> Iterations:
+    return Iterations((steps,), 0, 0)
+
+
+def cells(*steps: Step) -> list[str]:
+    return [" " * line.start + line.cells for line in lines(straight(*steps))]
+
+
+def test_every_kind_of_cell() -> None:
+    assert cells(
+        at(0, 100),
+        at(4, 104, wait=4, reason=b"raw:load", done=107),
+        at(8, 105, slot=1, start=108, done=110),
+        at(12, 110, fetch=3, slot=1, wait=1, reason=b"war"),
+        at(16, 110, lost=4, lost_reason=b"branch"),
+    ) == [
+        "I",
+        "rrrrI==",
+        "     I--==",
+        "     fff wI",
+        "          Ibbb",
+    ]
+
+
+def test_a_fraction_of_a_cycle_is_a_whole_one() -> None:
+    assert cells(at(0, 100, start=101.5, done=103.25)) == ["I==="]
+
+
+def test_pages_have_the_rows_of_their_cycles() -> None:
+    picture = lines(straight(at(0, 0), at(4, 45, done=62), at(8, 500)))
+    label = len(picture[0].label)
+    found = list(pages(picture, label + 30))
+    texts = [[line if isinstance(line, str) else line.cells for line in page] for page in found]
+    assert texts == [
+        [" " * label + "0         10        20", "I"],
+        [" " * label + "30        40        50", " " * 15 + "I" + "=" * 14],
+        [" " * label + "60        70        80", "=="],
+        [" " * label + "480       490       500", " " * 20 + "I"],
+    ]
+
+
+def test_the_legend_tells_what_is_there() -> None:
+    shown = straight(at(0, 3, wait=3, reason=b"raw:load"), at(4, 5, wait=2, reason=b"raw:mul"))
+    assert legend(shown, lines(shown)) == [
+        ("I", "issues"),
+        ("r", "waits for a result: raw:load 3, raw:mul 2"),
+    ]
+
+
+def test_letters_of_reasons() -> None:
+    reasons = ["fetch", "pair", "branch", "vsetvl", "store", "war", "drain", "mem:l2", "mem:dram"]
+    reasons += ["unit:lsu", "unit:vector", "unit:mul", "unit:fp", "raw:valu"]
+    assert "".join(map(letter, reasons)) == "fpbvswd2Mlumxr"
+
+
+def run_of(*pcs: int) -> list[Step]:
+    """Instructions one after the other; None leaves the region for one."""
+    numbers = count()
+    found = []
+    for pc in pcs:
+        number = next(numbers)
+        if pc:
+            found.append(at(pc, 2 * number, number))
+    return found
+
+
+def pcs(shown: Iterations) -> list[list[int]]:
+    return [[step.insn.pc for step in steps] for steps in shown.steps]
+
+
+def test_iterations_from_the_middle_of_the_longest_stay() -> None:
+    stay = [4, 8, 12] * 7
+    shown = steady_iterations(run_of(1, *[4, 8, 12] * 2, 16, 1, *stay, 16), 2)
+    assert pcs(shown) == [[4, 8, 12]] * 2
+    assert (shown.first, shown.count, shown.head, shown.cycles) == (2, 6, 4, 6)
+
+
+def test_the_inner_loop_is_shown() -> None:
+    outer = [4, *[8, 12] * 5, 16]
+    assert pcs(steady_iterations(run_of(*outer * 3), 3)) == [[8, 12]] * 3
+
+
+def test_fewer_iterations_than_wanted() -> None:
+    shown = steady_iterations(run_of(4, 8, 4, 8, 4), 10)
+    assert (pcs(shown), shown.first, shown.count) == ([[4, 8]] * 2, 0, 2)
+
+
+def test_a_function_that_is_called_again_is_no_loop() -> None:
+    shown = steady_iterations(run_of(4, 8, 12, 0, 4, 8, 12), 2)
+    assert (pcs(shown), shown.count) == ([[4, 8, 12]], 0)
+
+
+def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(steady, "ENOUGH", 3)
+    kept = Kept([Region("loop", 4, 12)])
+    for made in run_of(*[4, 8, 12] * 3):
+        kept.row(made.insn, made.row)
+    assert [step.insn.pc for step in kept.steps] == [4, 8, 4]
+    assert kept.enough
