@@ -124,6 +124,8 @@ def verdict(loop: Loop, found: Bounds) -> str:
     """Which bound binds, or what the iteration waits for if none does."""
     if found.binding is not None:
         return f"limited by: {found.binding}"
+    if loop.cycles < found.largest[1]:
+        return "below its bounds: a short vl, or few iterations in a row"
     waits_for = sorted(loop.stalls.items(), key=lambda item: (-item[1], item[0]))
     reasons = [
         f"{reason} {n / loop.iterations:.2f}" for reason, n in waits_for if reason != "issue"

@@ -11,7 +11,7 @@ from rvsim.perf.loops import Loop
 from rvsim.perf.needs import needs_of
 
 _BINDS: Final = 1.1
-"""A loop is limited by its largest bound if it takes no more than this many times that."""
+"""A loop is limited by its largest bound if neither is more than this many times the other."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,9 +50,13 @@ class Bounds:
 
     @property
     def binding(self) -> str | None:
-        """The bound that explains what the loop takes; None if none does by itself."""
+        """The bound that explains what the loop takes; None if none does by itself.
+
+        A loop takes less than its bounds with a short vl, and where it is left before an iteration
+        has to wait for the one before it.
+        """
         name, cycles = self.largest
-        return name if self.measured <= _BINDS * cycles else None
+        return name if cycles / _BINDS <= self.measured <= _BINDS * cycles else None
 
 
 def bounds(core: Core, loop: Loop) -> Bounds:

@@ -159,6 +159,23 @@ def test_iterations_that_do_not_overlap() -> None:
     assert found.binding is None
 
 
+@pytest.mark.parametrize(
+    ("measured", "binding"),
+    [(7.2, None), (7.3, "load/store unit"), (8.8, "load/store unit"), (8.9, None)],
+)
+def test_a_bound_binds_within_a_tenth(measured: float, binding: str | None) -> None:
+    found = Bounds(measured, issue=4, vector_unit=6, lsu=8, scalar_units=0, chain=None)
+    assert (found.largest, found.binding) == (("load/store unit", 8), binding)
+
+
+def test_a_short_vl_takes_less_than_the_bound() -> None:
+    """One element of a half register is divided faster than all of them."""
+    body = [step("vfdiv.vv", vd=vd, vs1=1, vs2=2, vm=1) for vd in (8, 10)]
+    found = loop_of(body, [vset(E8_M1 | 0b010_000, 1)])
+    assert found.measured < found.vector_unit
+    assert found.binding is None
+
+
 # -- loops
 
 
