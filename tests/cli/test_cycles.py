@@ -17,6 +17,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.cli.programs import A0, A1, E8_M1, FOREVER, exit_with, li, vset, write
 from tests.program.bare import Step, step
+from tests.program.bare_images import build
 
 Program = Callable[..., str]
 FLAT = ("--core-set", str(Path(__file__).with_name("flat_core.toml")))
@@ -348,3 +349,12 @@ def test_no_command_writes_escapes_into_a_pipe(
         result = rvsim(*command, file, *FLAT)
         assert result.code == 0
         assert "\x1b" not in result.out + result.err
+
+
+@pytest.mark.parametrize("engine", ENGINES)
+def test_bare_metal_image(rvsim: Cli, engine: str) -> None:
+    """A store to tohost is an instruction like any other, and the last one."""
+    image = build("li a0, 3\n1: addi a0, a0, -1\n bnez a0, 1b\n finish 0")
+    found = json.loads(rvsim("annotate", image, *FLAT, "--engine", engine, "--json", "-").out)
+    assert [loop["iterations"] for loop in found["loops"]] == [3]
+    assert found["cycles"] == sum(site["cycles"] for site in found["instructions_by_address"])
