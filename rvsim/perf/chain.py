@@ -70,10 +70,11 @@ class _Run:
         self.last = max(self.last, start)
         for place, delay in flow.outputs:
             time = start + delay
-            before = self.ready.get(place, 0) if place >= _READ else 0
-            self.ready[place] = max(before, time if place >= _HALVES else -(-time // CYCLE) * CYCLE)
-            self.maker[place] = at
-            self.last = max(self.last, self.ready[place])
+            if place < _HALVES:  # scalar results are there at whole cycles
+                time = -(-time // CYCLE) * CYCLE
+            if place < _READ or time > self.ready.get(place, 0):  # all have to have read it
+                self.ready[place], self.maker[place] = time, at
+            self.last = max(self.last, time)
 
     def cycle(self) -> list[int]:
         """Numbers of the instructions along which the last result came, back to the first again."""
@@ -108,16 +109,13 @@ def flow_of(core: Core, site: Site) -> Flow:
     facts = site.facts
     assert facts is not None, "what never ran is no part of a loop"
     inputs = [(_place(p, site), 0) for p in facts.scalar_source_fields]
-    if facts.is_store:
-        return (
-            _store(core, facts, site, inputs)
-            if facts.unit in core.vector
-            else Flow(tuple(inputs), ())
-        )
     if facts.unit not in core.vector:
+        if facts.is_store:
+            return Flow(tuple(inputs), ())
         latency = fixed(core.scalar[facts.unit].at(facts.situation).latency)
         return Flow(tuple(inputs), tuple(_scalar_output(facts, site, latency)))
-    more, outputs = (_load if facts.is_memory else _arithmetic)(core, facts, site)
+    parts = _store if facts.is_store else _load if facts.is_memory else _arithmetic
+    more, outputs = parts(core, facts, site)
     return Flow((*inputs, *more), tuple(outputs))
 
 
@@ -163,15 +161,14 @@ def _load(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]
     return inputs, outputs
 
 
-def _store(core: Core, facts: Facts, site: Site, inputs: list[Edge]) -> Flow:
+def _store(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
     timing, data = core.vector[facts.unit].at(facts.situation), facts.operands[0]
     beats = fixed(timing.occupied(facts.size))
-    others = [edge for operand in facts.operands[1:] for edge in _whole(operand, site)]
+    inputs = [edge for operand in facts.operands[1:] for edge in _whole(operand, site)]
     is_run = arrival(facts, timing, 0) is not None
-    after = fixed(core.lsu.vector_store) if is_run else 0
-    halves = _halves(data, site)
-    mine = [(half, after - (j * CYCLE if is_run else 0)) for j, half in enumerate(halves)]
-    return Flow((*inputs, *others, *mine), tuple(_reads(data, site, max(beats - CYCLE, CYCLE))))
+    after, each = (fixed(core.lsu.vector_store), CYCLE) if is_run else (0, 0)
+    inputs += [(half, after - j * each) for j, half in enumerate(_halves(data, site))]
+    return inputs, _reads(data, site, max(beats - CYCLE, CYCLE))
 
 
 def _arithmetic(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
