@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from statistics import median_low
 from typing import Final, NamedTuple
 
 from rvsim.decode import Decoded
@@ -46,12 +48,13 @@ class Kept:
 class Iterations:
     """Consecutive iterations of a loop, the first of them number `first` of `count` in a row.
 
-    Code without a loop is one iteration, and `count` is 0.
+    Code without a loop is one iteration, and `count` is 0.  `end` is when what follows issued.
     """
 
     steps: tuple[tuple[Step, ...], ...]
-    first: int
-    count: int
+    end: float
+    first: int = 0
+    count: int = 0
 
     @property
     def head(self) -> int:
@@ -60,28 +63,42 @@ class Iterations:
 
     @property
     def cycles(self) -> float:
-        """The mean from one iteration to the next; what one takes if it stands alone."""
-        begins = [steps[0].row.issue for steps in self.steps]
-        if len(begins) > 1:
-            return (begins[-1] - begins[0]) / (len(begins) - 1)
-        return sum(step.row.cycles for step in self.steps[0])
+        """From one iteration to the next, on average."""
+        return (self.end - self.steps[0][0].row.issue) / len(self.steps)
 
 
 def steady_iterations(steps: Sequence[Step], wanted: int) -> Iterations:
-    """Iterations from the middle of the longest stay in the loop that is entered most often."""
+    """Typical iterations of the longest stay in the loop that most jumps go back to.
+
+    That is, of the `wanted` in a row those that take the median time, near the middle of the stay.
+    """
     head = _hottest_head(steps)
     if head is None:
-        return Iterations((_last_stay(steps),), 0, 0)
+        last = _last_stay(steps)
+        return Iterations((last,), last[-1].row.issue + last[-1].row.lost)
     starts = [i for i, step in enumerate(steps) if step.insn.pc == head]
     first, count = _longest_stay(steps, starts)
-    shown = min(wanted, count)
-    skipped = (count - shown) // 2
-    begin = first + skipped
+    stay = starts[first : first + count + 1]
+    skipped = _typical([steps[i].row.issue for i in stay], min(wanted, count))
+    shown = stay[skipped : skipped + wanted + 1]
     return Iterations(
-        tuple(tuple(steps[starts[i] : starts[i + 1]]) for i in range(begin, begin + shown)),
+        tuple(tuple(steps[begin:end]) for begin, end in pairwise(shown)),
+        steps[shown[-1]].row.issue,
         skipped,
         count,
     )
+
+
+def _typical(begins: Sequence[float], length: int) -> int:
+    """Where as many intervals begin as take the median time, near the middle of all.
+
+    >>> _typical([0, 9, 12, 15, 18, 21, 33], 2)
+    2
+    """
+    spans = [end - begin for begin, end in zip(begins, begins[length:], strict=False)]
+    typical, middle = median_low(spans), (len(spans) - 1) / 2
+    found = (i for i, span in enumerate(spans) if span == typical)
+    return min(found, key=lambda i: abs(i - middle))
 
 
 def _last_stay(steps: Sequence[Step]) -> tuple[Step, ...]:

@@ -18,7 +18,7 @@ def test_the_program_is_run_to_its_end_if_it_is_short(rvsim: Cli) -> None:
     result = rvsim("timeline", SAXPY, "--roi", "saxpy", "--iterations", 1, "--width", 100)
     assert (result.code, result.err) == (0, "")
     first, *rest = result.out.splitlines()
-    assert first.startswith("loop at 0x10011c8 in saxpy+0x6: iteration 1 of 2 in a row, 9 instr")
+    assert first.startswith("loop at 0x10011c8 in saxpy+0x6: iteration 2 of 2 in a row, 9 instr")
     assert max(map(len, rest)) <= 100
 
 

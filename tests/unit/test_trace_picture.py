@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from itertools import count
-
 import pytest
 
 from rvsim.decode import decode
@@ -26,7 +24,7 @@ def at(pc: int, issue: float, instret: int = 0, **columns: object) -> Step:
 
 
 def straight(*steps: Step) -> Iterations:
-    return Iterations((steps,), 0, 0)
+    return Iterations((steps,), 0)
 
 
 def cells(*steps: Step) -> list[str]:
@@ -81,14 +79,8 @@ def test_letters_of_reasons() -> None:
 
 
 def run_of(*pcs: int) -> list[Step]:
-    """Instructions one after the other; None leaves the region for one."""
-    numbers = count()
-    found = []
-    for pc in pcs:
-        number = next(numbers)
-        if pc:
-            found.append(at(pc, 2 * number, number))
-    return found
+    """Instructions one after the other, two cycles apart; 0 is one outside the region."""
+    return [at(pc, 2 * number, number) for number, pc in enumerate(pcs) if pc]
 
 
 def pcs(shown: Iterations) -> list[list[int]]:
@@ -100,6 +92,13 @@ def test_iterations_from_the_middle_of_the_longest_stay() -> None:
     shown = steady_iterations(run_of(1, *[4, 8, 12] * 2, 16, 1, *stay, 16), 2)
     assert pcs(shown) == [[4, 8, 12]] * 2
     assert (shown.first, shown.count, shown.head, shown.cycles) == (2, 6, 4, 6)
+
+
+def test_iterations_that_take_the_median_time_are_shown() -> None:
+    """Each second one takes one cycle longer, and the one in the middle ten."""
+    issues = [0, 2, 5, 7, 20, 22, 25, 27, 30]
+    shown = steady_iterations([at(4, issue, i) for i, issue in enumerate(issues)], 1)
+    assert (shown.first, shown.cycles) == (4, 2)
 
 
 def test_the_inner_loop_is_shown() -> None:
