@@ -76,7 +76,7 @@ def find_loops(found: Profile) -> list[Loop]:
     flow = _Flow(found)
     bodies: dict[int, set[int]] = {}
     for last, head in flow.steps_back():
-        body = flow.body(last, head) if flow.is_taken(last, head) else None
+        body = flow.body(last, head) if flow.may_be_taken(last, head) else None
         if body is not None:
             bodies[head] = bodies.get(head, set()) | body
     loops = []
@@ -132,11 +132,17 @@ class _Flow:
             if len(before) > 1 or self._begins(head):
                 yield from ((pc, head) for pc in before)
 
-    def is_taken(self, pc: int, head: int) -> bool:
-        """Whether the counts tell that this step was: all others together do not add up."""
-        left = sum(self.sites[n].executions for n in self._after[pc] if n != head)
-        came = sum(self.sites[n].executions for n in self._before[head] if n != pc)
-        return self.sites[pc].executions > left or self.sites[head].executions > came
+    def may_be_taken(self, pc: int, head: int) -> bool:
+        """Whether the counts allow that this step was, which other ways from or to there may not.
+
+        What has one way to it came by that, and what has one way on went there.
+        """
+        left = [n for n in self._after[pc] if n != head and self._before[n] == [pc]]
+        came = [n for n in self._before[head] if n != pc and self._after[n] == [head]]
+        return self._count(left) < self._count([pc]) and self._count(came) < self._count([head])
+
+    def _count(self, pcs: list[int]) -> int:
+        return sum(self.sites[pc].executions for pc in pcs)
 
     def body(self, last: int, head: int) -> set[int] | None:
         """What leads from the head to the last instruction; None if that is no loop.

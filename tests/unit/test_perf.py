@@ -218,6 +218,23 @@ def test_branch_back_that_is_never_taken_is_no_loop() -> None:
     assert find_loops(profile_of(steps)) == []
 
 
+def test_loop_that_is_jumped_over_now_and_then() -> None:
+    """The first round jumps over it, the second runs it twice: by the counts each may run it once."""
+    skip, inner = step("bne", rs1=A1, rs2=0, imm=16), step("bne", rs1=A2, rs2=0, imm=-4)
+    steps = [
+        li(A0, 2),
+        step("addi", rd=A1, rs1=A0, imm=-1),
+        skip,
+        li(A2, 2),
+        step("addi", rd=A2, rs1=A2, imm=-1),
+        inner,
+        step("addi", rd=A0, rs1=A0, imm=-1),
+        step("bne", rs1=A0, rs2=0, imm=-24),
+    ]
+    found = find_loops(profile_of(steps))
+    assert [(x.iterations, x.is_innermost) for x in found] == [(2, False), (2, True)]
+
+
 def test_branch_forward_is_no_loop() -> None:
     assert find_loops(profile_of([li(A0, 1), step("bne", rs1=A0, rs2=0, imm=8), li(A1, 1)])) == []
 
