@@ -219,7 +219,7 @@ def test_branch_back_that_is_never_taken_is_no_loop() -> None:
 
 
 def test_loop_that_is_jumped_over_now_and_then() -> None:
-    """The first round jumps over it, the second runs it twice: by the counts each may run it once."""
+    """The first round does, the second runs it twice; by the counts, both might run it once."""
     skip, inner = step("bne", rs1=A1, rs2=0, imm=16), step("bne", rs1=A2, rs2=0, imm=-4)
     steps = [
         li(A0, 2),
