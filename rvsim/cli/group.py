@@ -16,13 +16,14 @@ COMMANDS: Final = {
     "annotate": "Show the cycles of each instruction, and what bounds each loop.",
     "timeline": "Show iterations of a loop in the pipeline, cycle by cycle.",
     "compare": "Compare the cycles of several executables.",
+    "diff-trace": "Show the first place where two traces of a program differ.",
     "build": "Cross-compile a bundled kernel or C and assembly files.",
     "dis": "Disassemble an executable or instruction words.",
     "explain": "Explain an instruction: fields, formula, registers, rules.",
     "list": "List what rvsim knows: isa, cpus, cores or kernels.",
     "doctor": "Check the cross compiler, QEMU and the host.",
 }
-"""Commands with their help; the module is ``rvsim.cli.<name>_command``."""
+"""Commands with their help; the module is ``rvsim.cli.<name>_command``, with _ for -."""
 
 
 class LazyGroup(click.Group):
@@ -34,7 +35,7 @@ class LazyGroup(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module = importlib.import_module(f"rvsim.cli.{name}_command")
+        module = importlib.import_module(f"rvsim.cli.{name.replace('-', '_')}_command")
         command = module.command
         assert isinstance(command, click.Command)
         return command

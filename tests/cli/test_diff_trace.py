@@ -1,0 +1,84 @@
+"""``rvsim diff-trace``: logs of rvsim and lines as Spike writes them."""
+
+from __future__ import annotations
+
+import gzip
+from pathlib import Path
+
+import pytest
+
+from tests.cli.conftest import Cli
+from tools.golden_traces import GOLDENS, TRACES
+
+LOG = TRACES / GOLDENS["spike"]
+LINES = LOG.read_text().splitlines(keepends=True)
+
+BOOT = """core   0: 3 0x0000000000001000 (0x00000297) x5  0x0000000000001000
+core   0: 3 0x0000000000001004 (0x02028593) x11 0x0000000000001020
+core   0: >>>>  _start
+"""
+
+
+@pytest.fixture
+def other(tmp_path: Path) -> Path:
+    return tmp_path / "other.log"
+
+
+def test_a_log_agrees_with_itself(rvsim: Cli, tmp_path: Path) -> None:
+    packed = tmp_path / "log.gz"
+    packed.write_bytes(gzip.compress(LOG.read_bytes()))
+    result = rvsim("diff-trace", LOG, packed)
+    assert (result.code, result.out) == (0, f"the traces agree: {len(LINES)} instructions\n")
+
+
+@pytest.mark.parametrize("turned", [False, True])
+def test_spikes_boot_rom_is_skipped(rvsim: Cli, other: Path, turned: bool) -> None:
+    other.write_text(BOOT + "".join(LINES))
+    files = (other, LOG) if turned else (LOG, other)
+    assert rvsim("diff-trace", *files).code == 0
+
+
+def test_the_first_difference(rvsim: Cli, other: Path) -> None:
+    lines = list(LINES)
+    li = next(i for i, line in enumerate(lines) if " x10 0x0000000000000014" in line)
+    lines[li] = lines[li].replace("0014", "0015")
+    other.write_text("".join(lines))
+    result = rvsim("diff-trace", LOG, other)
+    first, *before, a, b, insn = result.out.splitlines()
+    assert result.code == 1
+    assert first == f"the traces differ after {li} instructions: x10 is 0x14 in A and 0x15 in B"
+    assert [line.strip() for line in before] == [line.strip() for line in lines[li - 3 : li]]
+    assert (a.strip(), b.strip()) == (f"A {LINES[li].strip()}", f"B {lines[li].strip()}")
+    assert insn.endswith(": c.li a0, 0x14")
+
+
+def test_another_way_through_the_program(rvsim: Cli, other: Path) -> None:
+    other.write_text("".join(LINES[:20] + LINES[21:]))
+    assert "after 20 instructions: pc is 0x" in rvsim("diff-trace", LOG, other).out
+
+
+def test_a_log_that_ends_earlier(rvsim: Cli, other: Path) -> None:
+    other.write_text("".join(LINES[:-1]))
+    result = rvsim("diff-trace", LOG, other)
+    assert result.code == 1
+    assert f"after {len(LINES) - 1} instructions: B has ended\n" in result.out
+    assert "  B (end)\n" in result.out
+
+
+def test_registers_that_one_log_does_not_list(rvsim: Cli, other: Path) -> None:
+    """Spike lists the vector registers of which it wrote an element, and no vstart in old versions."""
+    other.write_text("".join(LINES).replace(" c8_vstart 0x0000000000000000", ""))
+    assert rvsim("diff-trace", LOG, other).code == 0
+    other.write_text("".join(LINES).replace(" mem 0x", " nem 0x", 1))
+    result = rvsim("diff-trace", LOG, other)
+    assert result.code == 1
+    assert "written or read in A only" in result.out
+
+
+def test_what_is_no_log(rvsim: Cli, other: Path, tmp_path: Path) -> None:
+    other.write_text("hello\n")
+    result = rvsim("diff-trace", LOG, other)
+    assert (result.code, result.out) == (2, "")
+    assert result.err.startswith(f"rvsim: {other}, line 1: no line of a commit log")
+    result = rvsim("diff-trace", LOG, tmp_path / "none")
+    assert result.err == f"rvsim: cannot read {tmp_path / 'none'}: No such file or directory\n"
