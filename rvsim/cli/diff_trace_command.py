@@ -40,9 +40,9 @@ def _show(found: Comparison) -> None:
         click.echo(f"    {_line(commit)}")
     click.echo(f"  A {_line(found.a)}")
     click.echo(f"  B {_line(found.b)}")
-    commit = found.a or found.b
-    assert commit is not None
-    click.echo(f"  {_instruction(commit)}")
+    differing = found.a or found.b
+    assert differing is not None
+    click.echo(f"  {_instruction(differing)}")
 
 
 def _line(commit: Commit | None) -> str:

@@ -82,9 +82,8 @@ def read_log(path: str) -> Iterator[Commit]:
                         hint="rvsim run --trace spike:FILE and spike --log-commits write logs",
                     )
     except (OSError, EOFError) as error:
-        raise RvsimError(
-            f"cannot read {path}: {getattr(error, 'strerror', None) or error}"
-        ) from None
+        reason = getattr(error, "strerror", None) or error
+        raise RvsimError(f"cannot read {path}: {reason}") from None
 
 
 def _open(path: str) -> IO[str]:
