@@ -68,7 +68,7 @@ class Iterations:
 
 
 def steady_iterations(steps: Sequence[Step], wanted: int) -> Iterations:
-    """Typical iterations of the longest stay in the loop that most jumps go back to.
+    """Typical iterations of the longest stay in the innermost loop with most cycles.
 
     That is, of the `wanted` in a row those that take the median time, near the middle of the stay.
     """
@@ -110,9 +110,18 @@ def _last_stay(steps: Sequence[Step]) -> tuple[Step, ...]:
 
 
 def _hottest_head(steps: Sequence[Step]) -> int | None:
-    """Where most jumps backwards go."""
-    heads = Counter(steps[i].insn.pc for i in range(1, len(steps)) if _goes_back(steps, i))
-    return max(heads, key=lambda pc: (heads[pc], pc)) if heads else None
+    """Where the innermost loop begins whose iterations take most of the time."""
+    cycles: Counter[int] = Counter()
+    last: dict[int, int] = {}
+    jumped = 0
+    for i, step in enumerate(steps):
+        if i and _goes_back(steps, i):
+            begin = last.get(step.insn.pc)
+            if begin is not None and jumped <= begin:
+                cycles[step.insn.pc] += int(step.row.issue - steps[begin].row.issue)
+            jumped = i
+        last[step.insn.pc] = i
+    return max(cycles, key=lambda pc: (cycles[pc], pc)) if cycles else None
 
 
 def _goes_back(steps: Sequence[Step], i: int) -> bool:

@@ -10,6 +10,7 @@ import numpy as np
 from rvsim.cost import CostModel
 from rvsim.cost.reasons import REASONS
 from rvsim.decode import Decoded
+from rvsim.errors import RvsimError
 from rvsim.machine import Machine
 from rvsim.state import SLOT
 from rvsim.trace.events import Event, Kind
@@ -101,7 +102,8 @@ class Timings:
 
     def begin(self, machine: Machine) -> None:
         """Listen to a machine with a cost model, before it runs."""
-        assert machine.cost is not None, "without a cost model there are no times"
+        if machine.cost is None:
+            raise RvsimError("there are no times without a cost model", hint='Machine(cost="x60")')
         self._cost: CostModel = machine.cost
         self._words = machine.state.words
         self._observer = machine.cost.observe()

@@ -106,6 +106,12 @@ def test_the_inner_loop_is_shown() -> None:
     assert pcs(steady_iterations(run_of(*outer * 3), 3)) == [[8, 12]] * 3
 
 
+def test_the_loop_with_most_cycles_is_shown() -> None:
+    """Not that with most iterations."""
+    short, long = [4, 8] * 4, [20, *range(24, 60, 4)] * 3
+    assert steady_iterations(run_of(*short, *long, 60), 1).head == 20
+
+
 def test_fewer_iterations_than_wanted() -> None:
     shown = steady_iterations(run_of(4, 8, 4, 8, 4), 10)
     assert (pcs(shown), shown.first, shown.count) == ([[4, 8]] * 2, 0, 2)

@@ -8,11 +8,13 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from rvsim.errors import RvsimError
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
 from rvsim.trace.events import Recorder
+from rvsim.trace.recording import Recording
 from rvsim.trace.timing import ROW_DTYPE, Row, Timings
-from tests.cli.programs import A0, A1, A2, E8_M1, elf, exit_with, li, vset
+from tests.cli.programs import A0, A1, A2, E8_M1, FOREVER, elf, exit_with, li, vset
 from tests.program.bare import DATA, Step, load_upper, step
 
 E32_M1 = 0b11_010_000
@@ -108,6 +110,21 @@ def test_an_instruction_that_the_model_does_not_know_takes_no_time() -> None:
     timings.begin(machine)
     machine.run()
     assert (rows[1].cycles, rows[1].issue) == (0, rows[0].issue)
+
+
+def test_a_recording_has_the_same_rows() -> None:
+    recording = Recording()
+    machine = Machine(cost="x60", **recording.hooks())
+    machine.load(elf([FOREVER]))
+    machine.run(max_insns=5000)
+    rows = recording.rows()
+    assert rows["instret"].tolist() == list(range(5000))
+    assert sum(rows[name].sum() for name in ("fetch", "slot", "wait", "lost")) == machine.cycle
+
+
+def test_times_need_a_cost_model() -> None:
+    with pytest.raises(RvsimError, match="no times without a cost model"):
+        Machine(**Recording().hooks())
 
 
 def test_rows_are_a_numpy_record() -> None:
