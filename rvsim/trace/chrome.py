@@ -11,10 +11,10 @@ import json
 from typing import Final
 
 from rvsim.decode import Decoded
-from rvsim.disasm import disassemble
 from rvsim.insn.units import Unit
 from rvsim.machine import Machine
 from rvsim.trace.files import TraceFile
+from rvsim.trace.texts import Texts
 from rvsim.trace.timing import Row
 
 _VECTOR, _LSU, _WAITS, _SLOTS = 1, 2, 3, 10
@@ -38,6 +38,7 @@ class ChromeTrace:
         )
         self._named: set[int] = set()
         self._in_unit: dict[int, tuple[float, float, str, str]] = {}
+        self._texts = Texts(json.dumps)
         self._issue = -1.0
         self._slot = 0
         self._vl = -1
@@ -48,7 +49,7 @@ class ChromeTrace:
         assert d.insn is not None or row.trapped
         self._slot = self._slot + 1 if row.issue == self._issue else 0
         self._issue = row.issue
-        name, args = json.dumps(disassemble(d)), _arguments(row)
+        name, args = self._texts.of(d), _arguments(row)
         self._counters(row)
         self._waits(row)
         self._slice(_SLOTS + self._slot, row.issue, row.issue + 1, name, args)

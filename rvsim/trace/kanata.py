@@ -11,9 +11,9 @@ import heapq
 from math import ceil, floor
 
 from rvsim.decode import Decoded
-from rvsim.disasm import disassemble
 from rvsim.machine import Machine
 from rvsim.trace.files import TraceFile
+from rvsim.trace.texts import Texts
 from rvsim.trace.timing import Row
 
 _Event = tuple[int, int, str, bool]
@@ -28,6 +28,7 @@ class KanataTrace:
         self._file.write(b"Kanata\t0004\n")
         self._events: list[_Event] = []
         self._order = 0
+        self._texts = Texts()
         self._instructions = 0
         self._retired = 0
         self._cycle: int | None = None
@@ -46,7 +47,7 @@ class KanataTrace:
         number, issue = self._instructions, int(row.issue)
         self._instructions += 1
         self._event(begin, f"I\t{number}\t{row.instret}\t0")
-        self._event(begin, f"L\t{number}\t0\t{row.pc:x}: {disassemble(d)}")
+        self._event(begin, f"L\t{number}\t0\t{row.pc:x}: {self._texts.of(d)}")
         self._event(begin, f"L\t{number}\t1\t{_details(row)}")
         if issue > begin:
             self._event(begin, f"S\t{number}\t0\tW")

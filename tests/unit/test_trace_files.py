@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import os
 import resource
+import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -104,3 +105,32 @@ def test_rows_until_the_disk_is_full(tmp_path: Path, suffix: str) -> None:
     rows = np.load(tmp_path / "whole.npy")
     assert len(rows) in (4096, 8192)
     assert suffix or len(paths[1].read_text().splitlines()) == 9000
+
+
+def test_a_parquet_file_that_is_not_complete_is_removed(tmp_path: Path) -> None:
+    path = tmp_path / "rows.parquet"
+    traces = Traces([Wanted("parquet", str(path))])
+    machine = Machine(cost="x60", **traces.hooks())
+    machine.load(elf([FOREVER]))
+
+    def run() -> None:
+        with traces:
+            traces.open(machine, Selection())
+            machine.run(max_insns=500)
+
+    with full_at(1000), pytest.raises(RvsimError, match=r"cannot write .*: File too large"):
+        run()
+    assert machine.state["instret"] == 500
+    assert not path.exists()
+
+
+@pytest.mark.parametrize("name", ["rows.parquet", "log.zst"])
+def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    kind = "parquet" if name.endswith("parquet") else "spike"
+    traces = Traces([Wanted(kind, str(tmp_path / name))])
+    machine = Machine(cost="x60", **traces.hooks())
+    with pytest.raises(RvsimError, match="needs pyarrow") as caught:
+        traces.open(machine, Selection())
+    assert caught.value.hint == "it comes with: pip install 'rvsim-x60[trace]'"
+    assert not (tmp_path / name).exists()
