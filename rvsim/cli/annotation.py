@@ -47,7 +47,7 @@ def annotation_lines(part: Profile, whole: Profile, loops: Sequence[Loop]) -> It
             yield f"{'...':>11}"
         line = part.image.lines.line(site.pc) if part.image is not None else None
         if line is not None and line != last:
-            yield f"{'':>11} {Path(line[0]).name}:{line[1]}  {_source(*line)}".rstrip()
+            yield f"{'':>11} {Path(line[0]).name}:{line[1]}  {source_text(*line)}".rstrip()
         last, end = line, site.end
         marks = "".join(_mark(site, column) for column in columns)
         code = f"{marks} {site.pc:>8x}  {disassemble(site.decoded)}"
@@ -79,7 +79,7 @@ def _mark(site: Site, column: Sequence[Loop]) -> str:
     return "  "
 
 
-def _source(file: str, line: int) -> str:
+def source_text(file: str, line: int) -> str:
     """The text of a source line; nothing where the file is not there."""
     lines = _source_lines(file)
     return lines[line - 1] if line <= len(lines) else ""

@@ -49,7 +49,7 @@ def show_cycles(profile: Profile) -> None:
     """The totals of a run and its stalls from the top down, on stderr."""
     totals = table("", "total", "", right=("total",))
     where = f" in {', '.join(r.name for r in profile.regions)}" if profile.regions else ""
-    clock = f"{_seconds(profile.cycles)} at {CYCLES_PER_SECOND / 1e9:.1f} GHz{where}"
+    clock = f"{seconds(profile.cycles)} at {CYCLES_PER_SECOND / 1e9:.1f} GHz{where}"
     totals.add_row("cycles", number(profile.cycles), clock)
     totals.add_row("instructions", f"{profile.instructions:,}", f"{profile.ipc:.2f} a cycle")
     for row in _work(profile):
@@ -58,10 +58,10 @@ def show_cycles(profile: Profile) -> None:
     _show_stalls(profile.stalls)
 
 
-def _seconds(cycles: float) -> str:
+def seconds(cycles: float) -> str:
     """What cycles are in time.
 
-    >>> _seconds(46), _seconds(3_200_000), _seconds(16e9)
+    >>> seconds(46), seconds(3_200_000), seconds(16e9)
     ('28.8 ns', '2.0 ms', '10.0 s')
     """
     time = cycles / CYCLES_PER_SECOND

@@ -16,6 +16,7 @@ COMMANDS: Final = {
     "annotate": "Show the cycles of each instruction, and what bounds each loop.",
     "timeline": "Show iterations of a loop in the pipeline, cycle by cycle.",
     "compare": "Compare the cycles of several executables.",
+    "report": "Write a page with the cycles, hot loops and roofline of executables.",
     "diff-trace": "Show the first place where two traces of a program differ.",
     "build": "Cross-compile a bundled kernel or C and assembly files.",
     "dis": "Disassemble an executable or instruction words.",

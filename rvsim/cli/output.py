@@ -9,7 +9,7 @@ import sys
 import tempfile
 from pathlib import Path
 from types import TracebackType
-from typing import IO, Any, Final
+from typing import IO, Any, Final, Self
 
 from rvsim.cli.console import show, table
 from rvsim.errors import RvsimError
@@ -20,11 +20,11 @@ from rvsim.trace.counters import Counts
 SCHEMA: Final = 1
 
 
-class JsonFile:
-    """A place for one JSON object, known to be writable before the run.
+class WholeFile:
+    """A place for a text, known to be writable before the run.
 
-    A regular file is replaced when the object is complete and never half-written; ``-`` is stdout,
-    one line behind all that the guest has written.
+    A regular file is replaced when the text is complete and never half-written; ``-`` is stdout,
+    behind all that the guest has written.
     """
 
     def __init__(self, path: str) -> None:
@@ -32,7 +32,7 @@ class JsonFile:
         self._file: IO[str] | None = None
         self._partial: str | None = None
 
-    def __enter__(self) -> JsonFile:
+    def __enter__(self) -> Self:
         try:
             if self.path != "-":
                 self._open()
@@ -53,14 +53,14 @@ class JsonFile:
     def _error(self, error: OSError) -> RvsimError:
         return RvsimError(f"cannot write {self.path}: {error.strerror}")
 
-    def write(self, content: dict[str, Any]) -> None:
-        """Write the object and put the file in its place."""
+    def write_text(self, text: str) -> None:
+        """Write the text and put the file in its place."""
         if self._file is None:
-            sys.stdout.write(json.dumps(content) + "\n")
+            sys.stdout.write(text)
             return
         try:
             with self._file as file:
-                file.write(json.dumps(content, indent=2) + "\n")
+                file.write(text)
             if self._partial is not None:
                 umask = os.umask(0)
                 os.umask(umask)
@@ -80,6 +80,15 @@ class JsonFile:
             self._file.close()
         if self._partial is not None:
             os.unlink(self._partial)
+
+
+class JsonFile(WholeFile):
+    """A place for one JSON object; on stdout it is one line."""
+
+    def write(self, content: dict[str, Any]) -> None:
+        """Write the object."""
+        indent = None if self.path == "-" else 2
+        self.write_text(json.dumps(content, indent=indent) + "\n")
 
 
 def run_as_json(

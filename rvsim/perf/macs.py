@@ -15,13 +15,14 @@ from rvsim.insn.units import Unit
 from rvsim.perf.needs import needs_of
 from rvsim.perf.site import Site
 
-_PER_ELEMENT: Final = {
+PER_ELEMENT: Final = {
     Unit.VMAC: 1,
     Unit.VWIDEN_MAC: 1,
     Unit.VFMA: 1,
     Unit.VFWIDEN_MA: 1,
     Unit.VMADOT: N,  # each element of A, as many as vl, meets one of each column of the product
 }
+"""Multiply-accumulations of each element within vl, by unit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,8 +49,8 @@ def macs_of(core: Core, site: Site) -> Macs:
     unit = facts.unit
     if unit is Unit.FMA:
         return Macs(site.executions, site.executions * needs_of(core, facts).busiest)
-    if unit not in _PER_ELEMENT or not site.vlmax_sum:
+    if unit not in PER_ELEMENT or not site.vlmax_sum:
         return Macs()
     full = facts.context.vlmax
     cycles = needs_of(core, facts, masked=False).busiest
-    return Macs(site.vl_sum * _PER_ELEMENT[unit], site.vl_sum / full * cycles)
+    return Macs(site.vl_sum * PER_ELEMENT[unit], site.vl_sum / full * cycles)

@@ -84,8 +84,8 @@ def test_bad_option(rvsim: Cli, program: Program, option: str) -> None:
 COMMANDS = {
     "rum": "no such command 'rum': did you mean 'run'?",
     "kernel.elf": "no such command 'kernel.elf': to run a file, write: rvsim run kernel.elf",
-    "?": "no such command '?': commands are run, profile, annotate, compare, build, dis,"
-    " explain, list, doctor",
+    "?": "no such command '?': commands are run, profile, annotate, timeline, compare,"
+    " report, diff-trace, build, dis, explain, list, doctor",
     "run": "missing argument 'FILE'",
     "--verison": "no such option '--verison': did you mean '--version'?",
 }
