@@ -2,7 +2,8 @@
 
 Lane 0 of an instruction shows where it is: ``W`` waits for its turn to issue, ``Is`` issues, ``Q``
 is queued for its unit, ``X`` executes.  Lane 1 shows why nothing moves, by the model's reasons.
-The log goes forward in time only, so what ends later is kept until then.
+The log goes forward in time only, so what ends later is kept until then.  Retirement numbers are
+in the order of the program, which is that of Konata's rows.
 """
 
 from __future__ import annotations
@@ -16,8 +17,8 @@ from rvsim.trace.files import TraceFile
 from rvsim.trace.texts import Texts
 from rvsim.trace.timing import Row
 
-_Event = tuple[int, int, str, bool]
-"""Cycle, order, line, and whether the line retires an instruction."""
+_Event = tuple[int, int, str]
+"""Cycle, order and line."""
 
 
 class KanataTrace:
@@ -30,7 +31,6 @@ class KanataTrace:
         self._order = 0
         self._texts = Texts()
         self._instructions = 0
-        self._retired = 0
         self._cycle: int | None = None
 
     def row(self, d: Decoded, row: Row) -> None:
@@ -64,25 +64,22 @@ class KanataTrace:
             self._event(executes, f"S\t{number}\t0\tX")
         self._event(done, f"E\t{number}\t0\t{'X' if done > executes else 'Is'}")
         last = max(done, *(end for _, end, _ in stalls), issue)
-        self._event(last, f"R\t{number}\t", retires=True)
+        self._event(last, f"R\t{number}\t{number}\t0")
 
-    def _event(self, cycle: int, line: str, *, retires: bool = False) -> None:
-        heapq.heappush(self._events, (cycle, self._order, line, retires))
+    def _event(self, cycle: int, line: str) -> None:
+        heapq.heappush(self._events, (cycle, self._order, line))
         self._order += 1
 
     def _write_until(self, cycle: int) -> None:
         """All events up to and with this cycle."""
         lines = []
         while self._events and self._events[0][0] <= cycle:
-            at, _, line, retires = heapq.heappop(self._events)
+            at, _, line = heapq.heappop(self._events)
             if self._cycle is None:
                 lines.append(f"C=\t{at}\n")
             elif at > self._cycle:
                 lines.append(f"C\t{at - self._cycle}\n")
             self._cycle = at
-            if retires:
-                line += f"{self._retired}\t0"
-                self._retired += 1
             lines.append(line + "\n")
         if lines:
             self._file.write("".join(lines).encode())

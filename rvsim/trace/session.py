@@ -12,6 +12,7 @@ from rvsim.decode import Decoded
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
 from rvsim.trace.events import Recorder
+from rvsim.trace.interrupts import InterruptBetween
 from rvsim.trace.kinds import KINDS
 from rvsim.trace.selection import Selection
 from rvsim.trace.spike import SpikeLog
@@ -52,6 +53,7 @@ class Traces:
 
     def __init__(self, wanted: Sequence[Wanted]) -> None:
         self.wanted = wanted
+        self._interrupt = InterruptBetween()
         self._recorder = Recorder([])
         self._files: list[Writer | SpikeLog] = []
         self._selection = Selection()
@@ -83,8 +85,10 @@ class Traces:
             timings = Timings([_chosen(writers, selection)])
             timings.begin(machine)
             self._recorder.consumers.append(timings.instruction)
+        self._recorder.consumers.append(lambda d, events: self._interrupt.check())
 
     def __enter__(self) -> Traces:
+        self._interrupt.__enter__()
         return self
 
     def __exit__(
@@ -95,6 +99,7 @@ class Traces:
     ) -> None:
         """Complete all files; `RvsimError` if one is not, or if there was nothing to write."""
         with ExitStack() as closing:
+            closing.push(self._interrupt)
             for file in self._files:
                 closing.callback(file.close)
         if kind is None and self._files and not self._selection.any:

@@ -4,6 +4,10 @@ from __future__ import annotations
 
 import json
 import resource
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,8 +15,9 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.cli.programs import A0, A1, li, write
+from tests.cli.programs import A0, A1, FOREVER, li, write
 from tests.program.bare import DATA, TEXT, load_upper, step
+from tests.unit.kanata_reader import read_kanata
 
 Program = Callable[..., str]
 
@@ -79,3 +84,17 @@ def test_the_result_is_shown_though_the_disk_is_full(
     assert limit.startswith("rvsim: limit --max-insns 158 reached")
     assert full == f"rvsim: cannot write {log}: File too large"
     assert log.read_text() == ""
+
+
+def test_ctrl_c_comes_between_instructions(program: Program, tmp_path: Path) -> None:
+    kanata, npy = tmp_path / "kanata", tmp_path / "npy"
+    command = [sys.executable, "-m", "rvsim", "run", program(FOREVER)]
+    command += [f"--trace=kanata:{kanata}", f"--trace=npy:{npy}"]
+    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    while not (npy.exists() and npy.stat().st_size > 1_000_000):
+        time.sleep(0.02)
+    process.send_signal(signal.SIGINT)
+    _, err = process.communicate(timeout=30)
+    assert process.returncode == 130
+    assert err.startswith("rvsim: interrupted after ")
+    assert len(read_kanata(kanata.read_text())) == len(np.load(npy)) == int(err.split()[3])

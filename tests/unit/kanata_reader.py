@@ -33,7 +33,6 @@ def read_kanata(text: str) -> list[Instruction]:
     assert first == "Kanata\t0004"
     found: list[Instruction] = []
     cycle: int | None = None
-    retired = 0
     for line in lines:
         command, *values = line.split("\t")
         match command, values:
@@ -61,8 +60,7 @@ def read_kanata(text: str) -> list[Instruction]:
                 found[int(number)].end(int(lane), cycle)
             case "R", [number, order, "0"]:
                 assert cycle is not None
-                assert int(order) == retired
-                retired += 1
+                assert order == number, "in the order of the program"
                 for lane in list(_alive(found, number).running):
                     found[int(number)].end(lane, cycle)
                 found[int(number)].retired = cycle
