@@ -91,10 +91,16 @@ def load(
     )
 
 
-def run(machine: Machine, guest: Guest) -> RunResult:
-    """Run the program to its end or limit, and say on stderr why, if not by itself."""
+def run(machine: Machine, guest: Guest, ended: Callable[[], object] = lambda: None) -> RunResult:
+    """Run the program to its end or limit, and say on stderr why, if not by itself.
+
+    `ended` is called before anything is said.
+    """
     with _place_of_interrupt(machine):
-        result = machine.run(max_insns=guest.max_insns, timeout=guest.timeout)
+        try:
+            result = machine.run(max_insns=guest.max_insns, timeout=guest.timeout)
+        finally:
+            ended()
     _report(guest, machine, result)
     return result
 

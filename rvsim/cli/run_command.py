@@ -15,6 +15,7 @@ from rvsim.cli.cycle_options import CycleOptions, cycle_options, note_unknown
 from rvsim.cli.execution import Guest, GuestCommand, sink
 from rvsim.cli.guest_options import guest_options
 from rvsim.cli.machine_options import machine_options
+from rvsim.cli.progress import Progress
 from rvsim.cli.trace_options import TraceOptions, trace_options
 
 if TYPE_CHECKING:
@@ -94,15 +95,18 @@ def run(options: Options) -> int:
     from rvsim.cli.output import JsonFile
 
     traces = options.trace.make() if options.trace.files else None
-    machine = _make_machine(options, traces)
-    stdout, stderr = sink(sys.stdout), sink(sys.stderr)
+    progress = Progress(sys.stderr, options.guest.max_insns)
+    machine = _make_machine(options, traces, progress)
+    stdout, stderr = progress.behind(sink(sys.stdout)), progress.behind(sink(sys.stderr))
     execution.load(machine, options.file, options.guest, stdout, stderr, options.strace)
     measure = options.cycles.on(machine) if options.show_cycles else None
     with ExitStack() as closing:
         json_file = closing.enter_context(JsonFile(options.json)) if options.json else None
         if traces is not None:
+            if sys.stderr.isatty():
+                traces.add(progress.instruction)
             options.trace.open(closing.enter_context(traces), machine)
-        result = execution.run(machine, options.guest)
+        result = execution.run(machine, options.guest, progress.clear)
         profile = measure()[1] if measure is not None else None
         if profile is None:
             note_unknown(machine)
@@ -115,13 +119,13 @@ def run(options: Options) -> int:
     return result.exit_code
 
 
-def _make_machine(options: Options, traces: Traces | None) -> Machine:
+def _make_machine(options: Options, traces: Traces | None, progress: Progress) -> Machine:
     from rvsim.machine import Machine
 
     statistics = bool(options.stats or options.json or options.show_cycles)
     timed = options.show_cycles or (traces is not None and traces.need_cost)
     return Machine(
-        note=note,
+        note=progress.behind(note),
         statistics=statistics,
         cost=options.cycles.load_core() if timed else None,
         **(traces.hooks() if traces is not None else {}),

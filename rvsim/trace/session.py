@@ -11,7 +11,7 @@ from typing import Any, NamedTuple, Protocol, cast
 from rvsim.decode import Decoded
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
-from rvsim.trace.events import Recorder
+from rvsim.trace.events import Consumer, Recorder
 from rvsim.trace.interrupts import InterruptBetween
 from rvsim.trace.kinds import KINDS
 from rvsim.trace.selection import Selection
@@ -67,6 +67,10 @@ class Traces:
         """Keyword arguments for `Machine`."""
         return self._recorder.hooks()
 
+    def add(self, consumer: Consumer) -> None:
+        """Let somebody else listen too."""
+        self._recorder.consumers.append(consumer)
+
     def open(self, machine: Machine, selection: Selection) -> None:
         """Begin the files, for a machine that has its program and has not run."""
         self._selection = selection
@@ -75,7 +79,7 @@ class Traces:
             if kind == "spike":
                 log = SpikeLog()
                 log.open(machine, path, selection)
-                self._recorder.consumers.append(log.instruction)
+                self.add(log.instruction)
                 self._files.append(log)
             else:
                 writer = _writer(kind, path, machine)
@@ -84,8 +88,8 @@ class Traces:
         if writers:
             timings = Timings([_chosen(writers, selection)])
             timings.begin(machine)
-            self._recorder.consumers.append(timings.instruction)
-        self._recorder.consumers.append(lambda d, events: self._interrupt.check())
+            self.add(timings.instruction)
+        self.add(lambda d, events: self._interrupt.check())
 
     def __enter__(self) -> Traces:
         self._interrupt.__enter__()

@@ -98,3 +98,12 @@ def test_ctrl_c_comes_between_instructions(program: Program, tmp_path: Path) -> 
     assert process.returncode == 130
     assert err.startswith("rvsim: interrupted after ")
     assert len(read_kanata(kanata.read_text())) == len(np.load(npy)) == int(err.split()[3])
+
+
+def test_both_engines_write_the_same(rvsim: Cli, program: Program, tmp_path: Path) -> None:
+    contents = []
+    for engine in ("numpy", "jit"):
+        log = tmp_path / engine
+        assert rvsim("run", program(*LOOP), "--engine", engine, f"--trace=chrome:{log}").code == 0
+        contents.append(log.read_bytes())
+    assert contents[0] == contents[1]

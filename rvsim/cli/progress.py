@@ -1,0 +1,58 @@
+"""How far a slow run has come, on a terminal, without getting in the way of what else is shown."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any, Final, TextIO, TypeVar
+
+_LOOKS: Final = 1024
+_SECONDS: Final = 0.25
+_BAR: Final = 30
+_ERASE: Final = "\r\x1b[K"
+
+_T = TypeVar("_T")
+
+
+class Progress:
+    """A line on a terminal that counts instructions: a bar if it is known how many there are."""
+
+    def __init__(self, stream: TextIO, total: int | None = None) -> None:
+        self._stream = stream
+        self._total = total
+        self._count = 0
+        self._shown = False
+        self._began = self._drawn = time.monotonic()
+
+    def instruction(self, *about: Any) -> None:
+        """One more; it is drawn now and then."""
+        self._count += 1
+        if self._count % _LOOKS == 0 and time.monotonic() - self._drawn >= _SECONDS:
+            self._draw()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._shown:
+            self._shown = False
+            self._stream.write(_ERASE)
+            self._stream.flush()
+
+    def behind(self, write: Callable[[_T], object]) -> Callable[[_T], object]:
+        """The same function, whose output takes the line's place."""
+
+        def cleared(output: _T) -> None:
+            self.clear()
+            write(output)
+
+        return cleared
+
+    def _draw(self) -> None:
+        self._drawn = time.monotonic()
+        self._shown = True
+        rate = self._count / (self._drawn - self._began)
+        text = f"traced {self._count:,} instructions, {rate:,.0f} a second"
+        if self._total:
+            done = min(1.0, self._count / self._total)
+            text = f"[{'#' * round(_BAR * done):<{_BAR}}] {done:4.0%} {text}"
+        self._stream.write(f"{_ERASE}{text}")
+        self._stream.flush()
