@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -15,6 +16,7 @@ from rvsim.errors import RvsimError
 
 if TYPE_CHECKING:
     from rvsim.cli.cycle_output import Run
+    from rvsim.cli.page import Program
 
 _FAILED = 1
 
@@ -39,11 +41,24 @@ class NothingToReport(RvsimError):
     show_default=True,
     help="The page; - is stdout.",
 )
+@click.option(
+    "--timeline",
+    type=click.IntRange(1, 20),
+    metavar="N",
+    help="Run once more, slowly, and draw N iterations of the hottest loop in the pipeline.",
+)
 @machine_options
 @cycle_options
 @guest_options
 @click.pass_context
-def command(ctx: click.Context, /, files: tuple[str, ...], path: str, **others: Any) -> int:
+def command(
+    ctx: click.Context,
+    /,
+    files: tuple[str, ...],
+    path: str,
+    timeline: int | None,
+    **others: Any,
+) -> int:  # fmt: skip
     """Run RISC-V executables, or bundled kernels, and write a page on their cycles.
 
     The page stands for itself: it needs no network, and no scripts.  Several programs stand side
@@ -60,8 +75,30 @@ def command(ctx: click.Context, /, files: tuple[str, ...], path: str, **others: 
             Program(name, run.whole, run.profile, run.result.machine.config.vlen)
             for name, run in zip(labels(files), runs, strict=True)
         ]
+        if timeline is not None:
+            programs = [
+                _with_iterations(program, file_of, guest, options, timeline)
+                for program, file_of in zip(programs, files, strict=True)
+            ]
         file.write_text(page(programs))
     return _FAILED if any(run.result.exit_code for run in runs) else 0
+
+
+def _with_iterations(
+    program: Program, file: str, guest: Guest, options: CycleOptions, wanted: int
+) -> Program:
+    """The program with iterations of its hottest loop, if it has one, from a run of their own."""
+    from rvsim.cli.page import hottest_innermost
+    from rvsim.cli.steady_run import steady_run
+    from rvsim.perf import Region
+    from rvsim.trace.steady import steady_iterations
+
+    loop = hottest_innermost(program)
+    if loop is None:
+        return program
+    where = Region(f"{loop.start:x}-{loop.end:x}", loop.start, loop.end)
+    _, kept, _ = steady_run(file, guest, options, None, [where])
+    return replace(program, iterations=steady_iterations(kept.steps, wanted))
 
 
 def _checked(name: str, run: Run) -> Run:

@@ -11,16 +11,14 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
-from rvsim.cli import execution
-from rvsim.cli.console import note
-from rvsim.cli.cycle_options import CycleOptions, cycle_options, note_unknown
+from rvsim.cli.cycle_options import CycleOptions, cycle_options
 from rvsim.cli.execution import Guest, GuestCommand, sink
 from rvsim.cli.guest_options import guest_options
 from rvsim.cli.machine_options import machine_options
 
 if TYPE_CHECKING:
-    from rvsim.machine import Machine, RunResult
-    from rvsim.trace.steady import Iterations, Kept
+    from rvsim.machine import Machine
+    from rvsim.trace.steady import Iterations
 
 _WIDTH_WITHOUT_TERMINAL: Final = 120
 _COLOURS: Final = {"I": "green", "=": "cyan", "-": "yellow"}
@@ -63,38 +61,15 @@ def command(
     --roi the loop is the hottest one there.  The program is stopped when it has been there long
     enough for the loop to have settled.  What it writes goes to stderr.
     """
+    from rvsim.cli.steady_run import steady_run
     from rvsim.trace.steady import steady_iterations
 
-    machine, kept, result = _run(file, Guest.take(ctx, others), CycleOptions(**others))
+    guest, options = Guest.take(ctx, others), CycleOptions(**others)
+    machine, kept, result = steady_run(file, guest, options, sink(sys.stderr))
     shown = steady_iterations(kept.steps, iterations)
     columns = width or shutil.get_terminal_size((_WIDTH_WITHOUT_TERMINAL, 0)).columns
     _show(_text(machine, shown, columns))
     return 0 if result is None else result.exit_code
-
-
-def _run(file: str, guest: Guest, options: CycleOptions) -> tuple[Machine, Kept, RunResult | None]:
-    """Run until enough rows are kept; the result if the program came to its end before that."""
-    from rvsim.machine import Machine
-    from rvsim.perf import find_region
-    from rvsim.trace.events import Recorder
-    from rvsim.trace.session import NothingTraced
-    from rvsim.trace.steady import Kept
-    from rvsim.trace.timing import Timings
-
-    recorder = Recorder([])
-    machine = Machine(note=note, cost=options.load_core(), **recorder.hooks(), **guest.machine)
-    execution.load(machine, file, guest, sink(sys.stderr), sink(sys.stderr))
-    assert machine.image is not None
-    kept = Kept([find_region(text, machine.image.symbols) for text in options.roi])
-    timings = Timings([kept.row])
-    timings.begin(machine)
-    recorder.consumers.append(timings.instruction)
-    result = execution.run_until(machine, guest, lambda: kept.enough)
-    if not kept.steps:
-        where = " or ".join(options.roi) or "the program"
-        raise NothingTraced(f"nothing to show: no instruction of {where} executed")
-    note_unknown(machine)
-    return machine, kept, result
 
 
 def _text(machine: Machine, shown: Iterations, width: int) -> Iterator[str]:

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from rvsim.cli.page.pipeline import CELL
 from tests.cli.conftest import Cli
 from tests.cli.page_reader import Page
 from tests.cli.programs import A0, A1, E8_M1, exit_with, li, vset, write
@@ -146,6 +147,27 @@ def test_several_programs_stand_side_by_side(rvsim: Cli, tmp_path: Path, program
     assert page.row("2  twice")[0] == "512"
     text = (tmp_path / "report.html").read_text("utf-8")
     assert "<li>prog wins</li>" in text
+
+
+def test_pipeline_is_that_of_timeline(rvsim: Cli, tmp_path: Path) -> None:
+    page = page_of(rvsim, tmp_path, SAXPY, "--roi", "saxpy", "--timeline", "1")
+    text = rvsim("timeline", SAXPY, "--roi", "saxpy", "--iterations", 1, "--width", 400).out
+    cells = "".join(line[47:] for line in text.splitlines()[3:] if line.startswith(" 0 "))
+    drawn = dict.fromkeys(("issue", "execute", "queued", "wait"), 0.0)
+    for tag, attrs in page.tags:
+        if tag == "rect" and attrs["class"] in drawn:
+            drawn[attrs["class"] or ""] += float(attrs["width"] or "") / CELL
+    waits = sum(cell not in "I=- " for cell in cells)
+    counts = [cells.count("I"), cells.count("="), cells.count("-"), waits]
+    assert list(drawn.values()) == counts
+    assert counts[0] == 9
+    assert page.row("I") == ["issues"]
+    assert len([tag for tag, _ in page.tags if tag == "svg"]) == 3
+
+
+def test_no_pipeline_without_a_loop(rvsim: Cli, tmp_path: Path, program: Program) -> None:
+    page = page_of(rvsim, tmp_path, program(*TILE), "--timeline", "2")
+    assert len([tag for tag, _ in page.tags if tag == "svg"]) == 2
 
 
 def test_names_are_text(rvsim: Cli, tmp_path: Path, program: Program) -> None:

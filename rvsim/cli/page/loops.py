@@ -47,14 +47,23 @@ class Annotated:
 def hot_loops(program: Program) -> list[Annotated]:
     """The loops of the regions that take most cycles by themselves."""
     part = program.profile
-    found = find_loops(program.whole)
-    own = [(_own(loop, found), loop) for loop in found if _is_within(loop, part)]
-    hot = sorted(own, key=lambda pair: (-_cycles(pair[0]), pair[1].start))
     return [
         _annotated(sites, loop, part)
-        for sites, loop in hot[:_MOST_LOOPS]
+        for sites, loop in _by_cycles(program)[:_MOST_LOOPS]
         if _cycles(sites) >= _SMALL * part.cycles
     ]
+
+
+def hottest_innermost(program: Program) -> Loop | None:
+    """The loop without loops inside that takes most cycles; None if there is no loop."""
+    return next((loop for _, loop in _by_cycles(program) if loop.is_innermost), None)
+
+
+def _by_cycles(program: Program) -> list[tuple[list[Site], Loop]]:
+    """Loops of the regions, each with the instructions that are its own."""
+    found = find_loops(program.whole)
+    own = [(_own(loop, found), loop) for loop in found if _is_within(loop, program.profile)]
+    return sorted(own, key=lambda pair: (-_cycles(pair[0]), pair[1].start))
 
 
 def _is_within(loop: Loop, part: Profile) -> bool:

@@ -9,6 +9,7 @@ from jinja2 import Environment, PackageLoader, StrictUndefined
 from rvsim import __version__
 from rvsim.cli.cycle_tables import verdict
 from rvsim.cli.page.loops import hot_loops
+from rvsim.cli.page.pipeline import pipeline
 from rvsim.cli.page.programs import Program
 from rvsim.cli.page.roofline import roofline
 from rvsim.cli.page.stalls import stall_bars, stall_table
@@ -40,5 +41,6 @@ def page(programs: Sequence[Program]) -> str:
         stalls=stall_table(programs),
         roofline=roofline(programs),
         functions=[hottest(program.profile) for program in programs],
+        pipelines=[p.iterations and pipeline(p.iterations) for p in programs],
         loops=[hot_loops(program) for program in programs],
     )
