@@ -134,7 +134,7 @@ def _memory_line(scale: _Scale, roof: Roof, top: float, below: bool) -> Line:
     x1, y1, x2, y2 = scale.x(first), scale.y(first * roof.rate), scale.x(last), scale.y(top)
     angle = degrees(atan2(y2 - y1, x2 - x1))
     x, y = x1 + _ALONG * (x2 - x1), y1 + _ALONG * (y2 - y1)
-    name = f"{roof.name} {roof.rate:.3g} bytes a cycle"
+    name = f"{roof.name} {roof.rate:.3g} B/cycle"
     return Line(name, "memory", x1, y1, x2, y2, x, y, angle, 14.0 if below else -5.0)
 
 
