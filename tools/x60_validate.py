@@ -5,7 +5,8 @@ python tools/x60_validate.py --instr CSV --every 20 --no-write     a sample, on 
 
 The files are the public measurements as rows: instructions (mnemonic, operands, masked, sew, lmul,
 cycles at VLMAX and at vl = 1, destination registers), kernels (variant, bytes, bytes per cycle)
-and bp3-microarch (campaign, case, cycles).  Loops published one by one need no file.
+and bp3-microarch (campaign, case, cycles).  Loops published one by one need no file.  Writing needs
+matplotlib (``pip install 'rvsim-x60[tools]'``), for the pictures.
 """
 
 from __future__ import annotations
@@ -34,9 +35,11 @@ class Section:
     title: str
     bars: dict[str, float]
     errors: dict[str, list[tuple[float, str]]] = field(default_factory=lambda: defaultdict(list))
+    cycles: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
 
-    def add(self, name: str, error: float, what: str) -> None:
-        self.errors[name].append((error, what))
+    def add(self, name: str, measured: float, predicted: float, what: str) -> None:
+        self.errors[name].append((predicted / measured - 1, what))
+        self.cycles[name].append((measured, predicted))
 
     def table(self) -> Iterable[str]:
         yield f"### {self.title}"
@@ -85,7 +88,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(text))
     print(f"{time.monotonic() - started:.0f} s", file=sys.stderr)
     if not options.no_write:
-        _write(text)
+        _write([line for section in sections for line in (*section.table(), *_picture(section))])
     return 0
 
 
@@ -103,7 +106,7 @@ def _instructions(core: object, rows: list[instructions.Row]) -> Section:
             name = f"arithmetic, {'masked' if row.masked else 'unmasked'}"
         else:
             name = row.kind
-        section.add(name, p.error, f"{row.mnemonic} {row.vtype[:-6]} vl {p.vl}")
+        section.add(name, p.measured, p.predicted, f"{row.mnemonic} {row.vtype[:-6]} vl {p.vl}")
     return section
 
 
@@ -111,7 +114,7 @@ def _microarch(core: object, cases: list[microarch.Case]) -> Section:
     section = Section("Loops of one instruction (bp3-microarch)", {"vadd, vmv, logic": 3, "vle": 3})
     for p in microarch.predict(core, cases):  # type: ignore[arg-type]
         name = next((n for n in ("vlseg", "vlse", "vle") if n in p.case.name), "vadd, vmv, logic")
-        section.add(name, p.error, p.case.name)
+        section.add(name, p.case.measured, p.predicted, p.case.name)
     return section
 
 
@@ -128,16 +131,16 @@ def _kernels(core: object, points: list[kernels.Point], every: int) -> list[Sect
         where = f"{point.title} {point.variant} {point.n}"
         for name, inside in kernels.SIZES.items():
             if inside(point.n):
-                totals.add(name, p.error, where)
+                totals.add(name, point.measured, p.predicted, where)
         if kernels.SIZES["1 to 28 KB"](point.n):
-            variants.add(point.title, p.error, where)
+            variants.add(point.title, point.measured, p.predicted, where)
         key = (point.kernel, point.title, point.variant)
         predicted[key][point.n] = (point.measured, p.predicted)
     for (_, title, variant), by_size in predicted.items():
         inside = [n for n in by_size if 1000 <= n <= 14_000]
         if len(inside) > 1 and variant != "scalar":
             (m0, p0), (m1, p1) = by_size[min(inside)], by_size[max(inside)]
-            slopes.add("slopes", (p1 - p0) / (m1 - m0) - 1, f"{title} {variant}")
+            slopes.add("slopes", m1 - m0, p1 - p0, f"{title} {variant}")
     return [s for s in (slopes, totals, variants) if s.errors]
 
 
@@ -146,8 +149,17 @@ def _published(core: object) -> Section:
              "overlap": "division and additions"}  # fmt: skip
     section = Section("Loops published one by one", dict.fromkeys(names.values(), 5.0))
     for p in published.predict(core):  # type: ignore[arg-type]
-        section.add(names[p.loop.level], p.error, p.loop.name)
+        section.add(names[p.loop.level], p.loop.measured, p.predicted, p.loop.name)
     return section
+
+
+def _picture(section: Section) -> Iterable[str]:
+    """Draw a section, and show the picture below its table."""
+    from x60.plots import draw
+
+    path = draw(section.title, section.cycles, ROOT / "docs" / "accuracy")
+    yield f"![{section.title}: predicted against measured](accuracy/{path.name})"
+    yield ""
 
 
 def _write(tables: list[str]) -> None:
