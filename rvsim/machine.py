@@ -147,8 +147,7 @@ class Machine:
         if engine not in ("numpy", "jit"):
             raise RvsimError(f"unknown engine {engine!r}", hint="choose numpy or jit")
         if engine == "jit" and names is None and retired is None:
-            # Code that counts cycles names places of this run.
-            self._compile_hot_code(cache=cache and self.cost is None, counts=statistics)
+            self._compile_hot_code(cache=cache, counts=statistics)
         self._listener = trapped
         self.image: Image | None = None
         self.process: LinuxProcess | None = None

@@ -34,7 +34,7 @@ class CostModel:
         self.hierarchy = Hierarchy(core)
         self.unknown: dict[str, int] = {}
         self._sites: dict[int, int] = {}
-        self._pcs: list[int] = []
+        self._pcs: dict[int, int] = {}
         self._programs: dict[Key, Program | None] = {}
         self._functions: dict[int, Callable[..., None]] = {}
         self._names: dict[str, Any] = {}
@@ -153,12 +153,18 @@ class CostModel:
         """The number of the counters of the instruction at `pc`."""
         found = self._sites.get(pc)
         if found is None:
-            found = len(self._sites)
-            if found == SITES:
+            if len(self._sites) == SITES:
                 raise RvsimError(f"the cost model counts at most {SITES} different instructions")
+            found = _home(pc)
+            while found in self._pcs:
+                found = (found + 1) % SITES
             self._sites[pc] = found
-            self._pcs.append(pc)
+            self._pcs[found] = pc
         return found
+
+    def is_at_home(self, pc: int) -> bool:
+        """Whether the instruction has the counters that it has in most runs of its program."""
+        return self.site(pc) == _home(pc)
 
     def pc_of(self, site: int) -> int:
         """The instruction that has these counters."""
@@ -192,6 +198,11 @@ class CostModel:
     def _counters(self) -> dict[int, list[int]]:
         n, counters = len(REASONS), self.state.arrays["sites"]
         return {pc: counters[s * n : (s + 1) * n].tolist() for pc, s in self._sites.items()}
+
+
+def _home(pc: int) -> int:
+    """The counters that an instruction gets unless another one has them."""
+    return (pc >> 1) % SITES
 
 
 def _named(counts: list[int]) -> dict[str, float]:

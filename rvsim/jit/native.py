@@ -126,7 +126,8 @@ class NativeCode:
         """Opened when the first block asks for it: the configuration is settled by then."""
         if self._folder is None:
             return None
-        return open_cache(self.interp.config, self._folder, counts=self._counts)
+        core = "" if self.interp.cost is None else repr(self.interp.cost.core)
+        return open_cache(self.interp.config, self._folder, counts=self._counts, core=core)
 
     def load(self, name: str) -> Native | None:
         """A region of this name from the cache, for the code in memory."""
@@ -135,14 +136,21 @@ class NativeCode:
         from rvsim.jit.compile import host_name
 
         region = self.cache.load(name, host_name(), self.interp.memory)
-        return None if region is None else self._link(region)
+        return None if region is None or not self._is_at_home(region) else self._link(region)
 
     def keep(self, name: str, region: CompiledRegion) -> None:
         """For the next run."""
-        if self.cache is not None:
+        if self.cache is not None and self._is_at_home(region):
             from rvsim.jit.compile import host_name
 
             self.cache.store(name, host_name(), region)
+
+    def _is_at_home(self, region: CompiledRegion) -> bool:
+        """Whether it counts cycles, if it does, where another run would count them too."""
+        cost = self.interp.cost
+        return cost is None or all(
+            cost.is_at_home(d.pc) for block in region.blocks for d in self._decoded(block)
+        )
 
     def compile(self, plan: RegionPlan) -> Native:
         from llvmlite import ir

@@ -7,6 +7,7 @@ from typing import Any
 
 import pytest
 
+from rvsim.cost import load_core
 from rvsim.jit.engine import Jit
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
@@ -106,3 +107,18 @@ def test_a_kernel_takes_the_same_cycles() -> None:
     got, regions = measured(elf, 300, 60_000)
     assert got == reference
     assert regions > 0
+
+
+def test_native_code_is_kept_for_cores_of_the_same_numbers(tmp_path: Path) -> None:
+    elf = assemble(PROGRAM.format(body=LOOPS["branches"], rounds=60))
+    folder = tmp_path / "cache"
+    folder.mkdir(mode=0o700)
+    compiled = []
+    for core in ("x60", "x60", load_core("x60", ["branch.mispredict=20"])):
+        machine = Machine(cost=core)
+        jit = machine.interp.jit = Jit(machine.interp, 1, cache=folder)
+        machine.load(elf, argv=["program"])
+        cycles = machine.run(max_insns=10_000).cycle
+        compiled.append((jit.compiled > 0, cycles))
+    assert [was for was, _ in compiled] == [True, False, True]
+    assert compiled[0][1] == compiled[1][1] < compiled[2][1]
