@@ -281,6 +281,8 @@ class Interpreter:
         self._flushed: dict[tuple[int, int, Mode], Execution] = {}
         memory.code.listeners.append(self._drop)
         self.jit: Jit | None = None
+        self.interrupted = False
+        """Set by a signal handler whose exception may be lost, as in callbacks of libraries."""
         self._recent: deque[Block] = deque(maxlen=_RECENT_BLOCKS)
 
     # -- binding
@@ -478,7 +480,7 @@ class Interpreter:
                 fuel -= used
                 s[_INSTRET] += used
                 code = self._mode_code()
-                if deadline is not None and time.monotonic() >= deadline:
+                if self._is_over(deadline):
                     break
                 continue
             if block.reads_counters and self.cost is None:
@@ -516,9 +518,15 @@ class Interpreter:
             clock -= 1
             if not clock:
                 clock = _BLOCKS_BETWEEN_CLOCK_READS
-                if deadline is not None and time.monotonic() >= deadline:
+                if self._is_over(deadline):
                     break
         return None, fuel
+
+    def _is_over(self, deadline: float | None) -> bool:
+        if self.interrupted:
+            self.interrupted = False
+            raise KeyboardInterrupt
+        return deadline is not None and time.monotonic() >= deadline
 
     def _stop(self, block: Block, done: int, stop: GuestTrap | GuestFault) -> Trap:
         """Make the trap precise: pc at the instruction, instret without it."""

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Final
+from types import FrameType
+from typing import TYPE_CHECKING, Any, Final, NoReturn
 
 import click
 
@@ -165,6 +168,18 @@ def _strace(line: str) -> None:
 
 @contextmanager
 def _place_of_interrupt(machine: Machine) -> Iterator[None]:
+    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
+        machine.interp.interrupted = True
+        raise KeyboardInterrupt
+
+    # Not where SIGINT is ignored, as behind nohup, nor in a thread, which gets no signals.
+    before = signal.getsignal(signal.SIGINT)
+    ours = (
+        before is signal.default_int_handler
+        and threading.current_thread() is threading.main_thread()
+    )
+    if ours:
+        signal.signal(signal.SIGINT, interrupt)
     try:
         yield
     except KeyboardInterrupt:
@@ -173,6 +188,9 @@ def _place_of_interrupt(machine: Machine) -> Iterator[None]:
         raise click.Abort(
             f"interrupted after {state['instret']} instructions, near {where}"
         ) from None
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, before)
 
 
 def _report(guest: Guest, machine: Machine, result: RunResult) -> None:

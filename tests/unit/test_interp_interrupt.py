@@ -1,0 +1,20 @@
+"""An interrupt whose exception was lost ends the run all the same."""
+
+from __future__ import annotations
+
+import pytest
+
+from rvsim.jit.engine import Jit
+from tests.program.bare import Bare, assemble, step
+
+
+@pytest.mark.parametrize("compiled", [False, True])
+def test_a_noted_interrupt_ends_an_endless_loop(compiled: bool) -> None:
+    bare = Bare(assemble([step("jal", rd=0, imm=0)]))
+    if compiled:
+        bare.interp.jit = Jit(bare.interp, 1)
+    bare.run(100)
+    bare.interp.interrupted = True
+    with pytest.raises(KeyboardInterrupt):
+        bare.interp.run(1 << 62)
+    assert bare.interp.run(10) == (None, 0)
