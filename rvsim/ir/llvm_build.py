@@ -72,6 +72,23 @@ def pick(b: Any, value: Any, indices: Sequence[int]) -> Any:
     return b.shuffle_vector(value, filled(value.type, 0), table)
 
 
+def opaque(b: Any, value: Any) -> Any:
+    """The same lanes, of an origin that LLVM does not see; for x86-64, whose registers it names."""
+    n, width = lane_count(value), element_type(value).width
+    size = 512 // width
+    pieces = [_opaque(b, pick(b, value, range(i, min(i + size, n)))) for i in range(0, n, size)]
+    return concat(b, pieces)
+
+
+def _opaque(b: Any, value: Any) -> Any:
+    n = lane_count(value)
+    least = max(n, 128 // element_type(value).width)
+    padded = pick(b, value, [*range(n), *[0] * (least - n)]) if least > n else value
+    signature = ir.FunctionType(padded.type, [padded.type])
+    hidden = b.asm(signature, "", "=v,0", [padded], False)
+    return pick(b, hidden, range(n)) if least > n else hidden
+
+
 def concat(b: Any, parts: Sequence[Any]) -> Any:
     """Lanes one after the other, joined pairwise: a shuffle takes two vectors of one length."""
     if len(parts) == 1:

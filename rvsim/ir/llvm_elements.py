@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rvsim.ir import llvm_build as build
 from rvsim.ir.llvm_build import I1, llvm_type
+from rvsim.ir.llvm_host import confuses_masked_logic
 from rvsim.ir.value import Value
 
 if TYPE_CHECKING:
@@ -76,7 +77,18 @@ def _not(g: Lowerer, v: Value, a: Any) -> Any:
 
 
 def _where(g: Lowerer, v: Value, cond: Any, yes: Any, no: Any) -> Any:
+    if v.args[0].type.is_mask and confuses_masked_logic(v.type.width):
+        yes, no = (
+            build.opaque(g.b, lanes) if _is_logic(node) else lanes
+            for lanes, node in ((yes, v.args[1]), (no, v.args[2]))
+        )
     return g.b.select(cond, yes, no)
+
+
+def _is_logic(value: Value) -> bool:
+    while value.prim == "bitcast":
+        value = value.args[0]
+    return value.prim in ("and", "or", "xor", "not")
 
 
 def _bswap(g: Lowerer, v: Value, a: Any) -> Any:

@@ -58,3 +58,12 @@ def permute(width: int, nbytes: int) -> Permute | None:
 def compress_bytes(width: int) -> int:
     """Size of the largest vector whose lanes of `width` bits one instruction packs; 0 for none."""
     return 64 if has("avx512vbmi2" if width < 32 else "avx512f", "avx512vl") else 0
+
+
+def confuses_masked_logic(width: int) -> bool:
+    """Whether LLVM may merge logic on lanes of so many bits, and a choice by a mask, wrongly.
+
+    LLVM 22 makes one masked ``vpternlog`` of both, and where the lanes chosen otherwise are an
+    operand of the logic too, it may exchange operands without changing the table of the operation.
+    """
+    return width >= 32 and has("avx512f")
