@@ -25,7 +25,7 @@ static void nested(int number) {
 
 static void jump(int number, siginfo_t *info, void *context) {
     printf("fault %d code %d at null page %d\n", number, info->si_code,
-           (uintptr_t)info->si_addr < 4096);
+           info->si_code > 0 && (uintptr_t)info->si_addr < 4096);
     siglongjmp(back, number);
 }
 
