@@ -60,4 +60,5 @@ class PerInstruction:
         if new:
             self._values += map(self._make, new)
             self._array = np.array(self._values)
-        return self._array[batch.rows["code"]]
+        values: npt.NDArray[Any] = self._array[batch.rows["code"]]
+        return values
