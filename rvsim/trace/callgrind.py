@@ -7,38 +7,26 @@ passed until its return, so that a function's inclusive cost is that of all belo
 
 from __future__ import annotations
 
-from collections import Counter
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
-from typing import Final
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, Final
 
+import numpy as np
+
+from rvsim.cost.formula import CYCLE, fixed
+from rvsim.cost.reasons import reason
 from rvsim.decode import Decoded
 from rvsim.insn.units import Unit
 from rvsim.machine import Machine
+from rvsim.trace.batch import BATCH_DTYPE, Batch, PerInstruction
+from rvsim.trace.calls import Calls
+from rvsim.trace.charges import INSTRUCTIONS, Charger, Charges
 from rvsim.trace.files import TraceFile
+from rvsim.trace.sums import Numbers, Places, Sums
 from rvsim.trace.timing import Row
 
-Costs = Counter[str]
 _CYCLES, _INSNS = "Cycles", "Instructions"
 _LINK_REGISTERS: Final = (1, 5)
-
-
-@dataclass(slots=True)
-class _Call:
-    """One call under way: from where, to where, what returns, and the costs before it."""
-
-    site: int
-    target: int
-    back: int
-    before: Costs
-
-
-@dataclass(slots=True)
-class _Calls:
-    """All calls from one place to one function."""
-
-    count: int = 0
-    costs: Costs = field(default_factory=Counter)
+_PENDING: Final = 1 << 12
 
 
 class CallgrindTrace:
@@ -48,77 +36,121 @@ class CallgrindTrace:
         assert machine.image is not None
         self._file = TraceFile(path)
         self._image = machine.image
-        self._total: Costs = Counter()
-        self._own: dict[int, Costs] = {}
-        self._calls: dict[tuple[int, int], _Calls] = {}
-        self._stack: list[_Call] = []
-        self._jumped: tuple[int, int | None] | None = None
-        """The last instruction if it was a jump, and where its link returns to."""
+        self._charger = Charger()
+        self._own = Sums()
+        """By the places of `_charger`."""
+        self._calls = Calls()
+        self._inclusive = Sums()
+        """By the edges of `_calls`."""
+        self._passed = np.zeros(1, np.int64)
+        """All that has passed, by column."""
+        self._is_jump = PerInstruction(lambda d: d.insn is not None and d.insn.unit is Unit.JUMP)
+        self._last: Decoded | None = None
+        """The last instruction of the batch before, if it was a jump."""
+        self._gathered: list[tuple[Any, ...]] = []
+        self._code: dict[tuple[int, int], Decoded] = {}
+        self._number: dict[tuple[int, int], int] = {}
 
     def row(self, d: Decoded, row: Row) -> None:
-        if self._jumped is not None:
-            self._arrive(row.pc, *self._jumped)
-        self._jumped = (d.pc, _link(d)) if d.insn is not None and d.insn.unit is Unit.JUMP else None
-        self._add(row.pc, _INSNS, 0 if row.trapped else 1)
-        for pc, reason, cycles in row.charges():
-            self._add(pc, reason, cycles)
-            self._add(pc, _CYCLES, cycles)
+        """Gather rows for `batch`."""
+        number = self._number.setdefault((d.pc, d.word), len(self._number))
+        self._code.setdefault((d.pc, d.word), d)
+        self._gathered.append(_record(number, row))
+        if len(self._gathered) == _PENDING:
+            self._hand_on()
 
-    def _add(self, pc: int, event: str, cost: float) -> None:
-        own = self._own.setdefault(pc, Counter())
-        own[event] += cost  # type: ignore[assignment]
-        self._total[event] += cost  # type: ignore[assignment]
+    def _hand_on(self) -> None:
+        rows = np.array(self._gathered, BATCH_DTYPE)
+        self._gathered.clear()
+        self.batch(Batch(rows, list(self._code.values())))
+
+    def batch(self, batch: Batch) -> None:
+        """Add up what these instructions cost."""
+        if len(batch.rows):
+            charges = self._charger.charges(batch)
+            self._own.add(charges.place, charges.column, charges.amount)
+            arrived = self._follow(batch)
+            self._add_calls(self._passed_before(charges, arrived, len(batch.rows)))
 
     # -- calls
 
-    def _arrive(self, pc: int, site: int, back: int | None) -> None:
-        """A jump from `site` has come to `pc`: a call, a return, or neither."""
-        if back is not None:
-            if pc != back:
-                self._stack.append(_Call(site, pc, back, self._total.copy()))
-            return
-        depth = next((i for i, c in enumerate(reversed(self._stack), 1) if c.back == pc), 0)
-        for _ in range(depth):
-            self._return()
+    def _follow(self, batch: Batch) -> Places:
+        """Follow the jumps; the rows that came after one."""
+        code, numbers = batch.code, batch.rows["code"]
+        jumps = self._is_jump(batch)
+        arrived = np.flatnonzero(jumps[:-1]) + 1
+        came = [code[number] for number in numbers[arrived - 1].tolist()]
+        if self._last is not None:
+            arrived = np.concatenate(([0], arrived))
+            came.insert(0, self._last)
+        self._last = code[int(numbers[-1])] if jumps[-1] else None
+        for moment, number in enumerate(numbers[arrived].tolist()):
+            jump = came[moment]
+            self._calls.arrive(moment, code[number].pc, jump.pc, _link(jump))
+        return arrived
 
-    def _return(self) -> None:
-        call = self._stack.pop()
-        calls = self._calls.setdefault((call.site, call.target), _Calls())
-        calls.count += 1
-        passed = self._total.copy()
-        passed.subtract(call.before)
-        calls.costs.update(passed)
+    def _passed_before(self, charges: Charges, arrived: Places, rows: int) -> Numbers:
+        """All that had passed before each of the rows in `arrived`, which are in order."""
+        stretch = np.zeros(rows, np.intp)
+        stretch[arrived] = 1
+        np.cumsum(stretch, out=stretch)
+        width = 1 + len(self._charger.reasons)
+        passed = np.zeros((len(arrived) + 1, width), np.int64)
+        np.add.at(passed.reshape(-1), stretch[charges.row] * width + charges.column, charges.amount)
+        passed[0, : len(self._passed)] += self._passed
+        np.cumsum(passed, axis=0, out=passed)
+        self._passed = passed[-1].copy()
+        return passed[:-1]
+
+    def _add_calls(self, before: Numbers) -> None:
+        """Add what has passed at each beginning and end of a call, with its sign."""
+        entries = self._calls.entries
+        if entries:
+            edge, moment, sign = np.array(entries, np.int64).T
+            self._inclusive.add_rows(edge, before[moment] * sign[:, np.newaxis])
+            entries.clear()
 
     # -- the file
 
     def close(self) -> None:
-        while self._stack:
-            self._return()
+        if self._gathered:
+            self._hand_on()
+        self._calls.end(0)
+        self._add_calls(self._passed[np.newaxis])
         self._file.write("\n".join(self._lines()).encode() + b"\n")
         self._file.close()
 
     def _lines(self) -> Iterator[str]:
-        reasons = sorted(set(self._total) - {_CYCLES, _INSNS})
-        events = [_CYCLES, _INSNS, *reasons]
+        reasons = sorted(self._charger.reasons)
         yield "# callgrind format"
         yield "version: 1"
         yield "creator: rvsim"
         yield f"cmd: {self._image.name}"
         yield "positions: instr line"
         yield from (f"event: {_name(reason)} : cycles of {reason}" for reason in reasons)
-        yield f"events: {' '.join(map(_name, events))}"
-        yield f"summary: {_values(self._total, events)}"
+        yield f"events: {' '.join(map(_name, (_CYCLES, _INSNS, *reasons)))}"
+        yield f"summary: {self._values(self._passed.tolist())}"
         yield ""
         yield f"ob={self._image.name}"
+        own = {pc: self._own.row(n) for pc, n in sorted(self._charger.places.items())}
         functions: dict[str, list[int]] = {}
-        for pc in sorted(self._own):
-            functions.setdefault(self._name_at(pc), []).append(pc)
+        for pc, sums in own.items():
+            if any(sums):
+                functions.setdefault(self._name_at(pc), []).append(pc)
         homes = {name: self._line_at(pcs[0])[0] for name, pcs in functions.items()}
+        calls: dict[int, list[int]] = {}
+        for number, edge in enumerate(self._calls.edges):
+            calls.setdefault(edge.site, []).append(number)
         for name, pcs in functions.items():
-            yield from self._function(name, pcs, homes, events)
+            yield from self._function(name, pcs, homes, own, calls)
 
     def _function(
-        self, name: str, pcs: list[int], homes: Mapping[str, str], events: list[str]
+        self,
+        name: str,
+        pcs: list[int],
+        homes: Mapping[str, str],
+        own: Mapping[int, list[int]],
+        calls: Mapping[int, list[int]],
     ) -> Iterator[str]:
         """The costs of the places of a function, and of what they call.
 
@@ -132,16 +164,24 @@ class CallgrindTrace:
             if here != file:
                 file = here
                 yield f"{'fe' if here == home else 'fi'}={here}"
-            yield f"{pc:#x} {line} {_values(self._own.get(pc, Counter()), events)}"
-            for (site, target), calls in self._calls.items():
-                if site == pc:
-                    callee = self._name_at(target)
-                    yield f"cob={self._image.name}"
-                    yield f"cfi={homes[callee]}"
-                    yield f"cfn={callee}"
-                    yield f"calls={calls.count} {target:#x} {self._line_at(target)[1]}"
-                    yield f"{pc:#x} {line} {_values(calls.costs, events)}"
+            yield f"{pc:#x} {line} {self._values(own[pc])}"
+            for number in calls.get(pc, ()):
+                target = self._calls.edges[number].target
+                callee = self._name_at(target)
+                yield f"cob={self._image.name}"
+                yield f"cfi={homes[callee]}"
+                yield f"cfn={callee}"
+                yield f"calls={self._calls.counts[number]} {target:#x} {self._line_at(target)[1]}"
+                yield f"{pc:#x} {line} {self._values(self._inclusive.row(number))}"
         yield ""
+
+    def _values(self, sums: Sequence[int]) -> str:
+        """The costs of a line, which the format has as whole numbers."""
+        found = dict(zip(self._charger.reasons, sums[1:], strict=False))
+        cycles = [sum(sums[1:]), *(found.get(name, 0) for name in sorted(self._charger.reasons))]
+        whole = [round(fixed_point / CYCLE) for fixed_point in cycles]
+        whole.insert(1, sums[INSTRUCTIONS])
+        return " ".join(map(str, whole))
 
     def _name_at(self, pc: int) -> str:
         symbol = self._image.symbols.lookup(pc)
@@ -159,10 +199,13 @@ def _link(d: Decoded) -> int | None:
     return d.pc + d.length if register in _LINK_REGISTERS else None
 
 
+def _record(number: int, row: Row) -> tuple[Any, ...]:
+    """A row of `BATCH_DTYPE`."""
+    why, lost_why = (reason(name.decode() or "issue") for name in (row.reason, row.lost_reason))
+    times = (fixed(t) for t in (row.issue, row.start, row.done, row.fetch, row.slot, row.wait))
+    place = (row.instret, number, row.vl, row.vtype, row.addr, row.size)
+    return (*place, *times, why, row.charged, fixed(row.lost), lost_why, row.trapped)
+
+
 def _name(event: str) -> str:
     return event.replace(":", "_")
-
-
-def _values(costs: Costs, events: list[str]) -> str:
-    """The costs of a line, which the format has as whole numbers."""
-    return " ".join(str(round(costs[event])) for event in events)

@@ -1,0 +1,85 @@
+"""What the instructions of a batch were charged, as flat arrays that are ready to be added up."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rvsim.cost.reasons import FETCH, ISSUE, REASONS
+from rvsim.trace.batch import Batch, PerInstruction
+from rvsim.trace.sums import Numbers, Places
+
+INSTRUCTIONS = 0
+"""The column that counts instructions; the others hold fixed-point cycles (`rvsim.cost.formula`),
+of the reasons in `Charger.reasons`."""
+
+
+class Charges(NamedTuple):
+    """An amount for each charge: the row that it is of, and the place and column it is added to."""
+
+    row: Places
+    place: Places
+    column: Places
+    amount: Numbers
+
+
+class Charger:
+    """Numbers places and reasons as they come up, so that tables stay small.
+
+    >>> from rvsim.trace.batch import BATCH_DTYPE
+    >>> charger = Charger()
+    >>> charger.charges(Batch(np.zeros(0, BATCH_DTYPE), [])).amount.tolist()
+    []
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[int, int] = {}
+        """The numbers of pcs."""
+        self.reasons: list[str] = []
+        """Those that were charged, in the order of their columns."""
+        self._columns = np.zeros(len(REASONS), np.intp)
+        self._place = PerInstruction(lambda d: self._number(d.pc))
+        self._pc = PerInstruction(lambda d: d.pc)
+
+    def charges(self, batch: Batch) -> Charges:
+        """The charges of a batch, a column after the other."""
+        rows, place = batch.rows, self._place(batch).astype(np.intp)
+        counted = np.flatnonzero(~rows["trapped"])
+        found = [Charges(counted, place[counted], 0 * counted, np.ones_like(counted))]
+        for name, reason in (("fetch", FETCH), ("slot", ISSUE)):
+            found.append(self._charges(rows[name], np.broadcast_to(reason, len(rows)), place))
+        found.append(self._charges(rows["wait"], rows["reason"], self._charged(batch, place)))
+        found.append(self._charges(rows["lost"], rows["lost_reason"], place))
+        return Charges(*map(np.concatenate, zip(*found, strict=True)))
+
+    def _charges(
+        self, amounts: Numbers, reasons: npt.NDArray[np.integer[Any]], places: Places
+    ) -> Charges:
+        """Those that are not 0."""
+        at = np.flatnonzero(amounts)
+        return Charges(at, places[at], self._columns_of(reasons[at]), amounts[at])
+
+    def _columns_of(self, reasons: npt.NDArray[np.integer[Any]]) -> Places:
+        columns: Places = self._columns[reasons]
+        if not columns.all():
+            for reason in np.unique(reasons[columns == 0]).tolist():
+                self.reasons.append(REASONS[reason])
+                self._columns[reason] = len(self.reasons)
+            columns = self._columns[reasons]
+        return columns
+
+    def _charged(self, batch: Batch, place: Places) -> Places:
+        """The places that waits are charged to: few are not the row's own."""
+        rows = batch.rows
+        elsewhere = np.flatnonzero((rows["charged"] != self._pc(batch)) & (rows["wait"] != 0))
+        if not len(elsewhere):
+            return place
+        pcs, which = np.unique(rows["charged"][elsewhere], return_inverse=True)
+        place = place.copy()
+        place[elsewhere] = np.array([self._number(pc) for pc in pcs.tolist()])[which]
+        return place
+
+    def _number(self, pc: int) -> int:
+        return self.places.setdefault(pc, len(self.places))
