@@ -33,9 +33,13 @@ def fetch(memory: Memory, pc: int) -> tuple[int, int]:
     Encodings longer than 32 bits do not exist here: their first 16 bits are the word.
     """
     low = memory.fetch2(pc)
-    if low & 3 != 3 or low & 0b11100 == 0b11100:
-        return low, 2
-    return low | memory.fetch2(pc + 2) << 16, 4
+    length = length_of(low)
+    return (low, 2) if length == 2 else (low | memory.fetch2(pc + 2) << 16, length)
+
+
+def length_of(word: int) -> int:
+    """The length in bytes of the encoding that begins with these bits, see `fetch`."""
+    return 2 if word & 3 != 3 or word & 0b11100 == 0b11100 else 4
 
 
 def decode(word: int, length: int, pc: int = 0, table: Isa | None = None) -> Decoded:

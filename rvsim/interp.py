@@ -25,6 +25,7 @@ from rvsim.insn.registry import Context, Insn
 from rvsim.insn.units import Unit
 from rvsim.insn.v_config import NOTES
 from rvsim.ir import Program
+from rvsim.ir.accesses import noting_access
 from rvsim.ir.numpy_backend import compile_python
 from rvsim.ir.numpy_host import host_operation
 from rvsim.ir.numpy_runtime import NAMESPACE, GuestTrap
@@ -36,6 +37,7 @@ from rvsim.vec.vtype import VILL, VType
 
 if TYPE_CHECKING:
     from rvsim.cost.model import CostModel
+    from rvsim.cost.ring import Ring
 
 ILLEGAL: Final = 2
 _FAULT_CAUSE: Final = {"fetch": 12, "load": 13, "store": 15}
@@ -206,17 +208,24 @@ def namespace(state: State, memory: Memory) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=8192)
 def _program(
-    insn: Insn, statics: tuple[tuple[str, int], ...], config: Config, mode: Mode
+    insn: Insn, statics: tuple[tuple[str, int], ...], config: Config, mode: Mode, recorded: bool
 ) -> Program:
-    return insn.trace(Context(insn, config, dict(statics), mode.vtype, mode.elements))
+    program = insn.trace(Context(insn, config, dict(statics), mode.vtype, mode.elements))
+    return noting_access(program) if recorded else program
 
 
 @functools.lru_cache(maxsize=8192)
 def _generated(
-    insn: Insn, statics: tuple[tuple[str, int], ...], config: Config, mode: Mode, events: bool
+    insn: Insn,
+    statics: tuple[tuple[str, int], ...],
+    config: Config,
+    mode: Mode,
+    *,
+    events: bool,
+    recorded: bool,
 ) -> Generated:
     zero = frozenset(n.removesuffix("=0") for n, v in statics if n.endswith("=0") and v)
-    program = _program(insn, statics, config, mode)
+    program = _program(insn, statics, config, mode, recorded)
     source = compile_python(program, zero=zero, events=events, host=config.host_float)
     reads, writes = program.reads(), program.writes()
     changes_flow = not writes.isdisjoint(_CHANGES_FLOW)
@@ -248,7 +257,8 @@ class Interpreter:
     `names` may replace entries of `namespace`, which is how counters and events listen.  With
     `retired` blocks are one instruction, register writes are logged (`compile_python`), and it is
     called after each; `trapped` is called for an instruction that traps instead, ecall included.
-    A `cost` model accounts for each instruction before it executes, and for traps too.
+    A `cost` model accounts for each instruction before it executes, and for traps too; a `ring`
+    gets a record of each behind that.
     """
 
     def __init__(
@@ -262,6 +272,7 @@ class Interpreter:
         retired: Callable[[Decoded], None] | None = None,
         trapped: Callable[[Trap], None] = lambda trap: None,
         cost: CostModel | None = None,
+        ring: Ring | None = None,
     ) -> None:
         self.config = config
         self.state = state
@@ -270,6 +281,7 @@ class Interpreter:
         self.retired = retired
         self.trapped = trapped
         self.cost = cost
+        self.ring = ring
         self._cycle_noted = cost is not None
         self.isa = isa()
         self._names = {**namespace(state, memory), **(names or {})}
@@ -316,6 +328,12 @@ class Interpreter:
         self._dropped.clear()
 
     def _bind(self, d: Decoded, mode: Mode) -> tuple[Call, Effects]:
+        call, effects = self._bind_alone(d, mode)
+        if self.ring is not None and self.cost is not None:
+            call = _recorded(self.ring, self.cost.site(d.pc), call, d.word)
+        return call, effects
+
+    def _bind_alone(self, d: Decoded, mode: Mode) -> tuple[Call, Effects]:
         if d.insn is None:
             return self._illegal(d, _no_instruction(d)), _REFUSED
         if mode.off:
@@ -366,7 +384,14 @@ class Interpreter:
         key = (insn.name, statics, mode)
         found = self._functions.get(key)
         if found is None:
-            generated = _generated(insn, statics, self.config, mode, self.retired is not None)
+            generated = _generated(
+                insn,
+                statics,
+                self.config,
+                mode,
+                events=self.retired is not None,
+                recorded=self.ring is not None,
+            )
             exec(generated.code, self._names)
             found = self._functions[key] = Compiled(self._names.pop("insn"), generated)
         return found
@@ -374,7 +399,8 @@ class Interpreter:
     def program(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Program:
         """The program of an instruction for its static fields and a mode."""
         mode = mode if insn.vregs or insn.vector else _NO_MODE
-        return _program(insn, static_fields(insn, fields), self.config, mode)
+        statics = static_fields(insn, fields)
+        return _program(insn, statics, self.config, mode, self.ring is not None)
 
     def context(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Context:
         """What the program of an instruction is specialised on."""
@@ -583,6 +609,21 @@ class Interpreter:
 
 
 _NO_MODE: Final = Mode(None, "vl")
+
+
+def _recorded(ring: Ring, site: int, call: Call, word: int) -> Call:
+    """The call, with a record behind it."""
+
+    def recorded() -> None:
+        ring.clear()
+        try:
+            call()
+        except (GuestTrap, GuestFault):
+            ring.add(site, word, trapped=True)
+            raise
+        ring.add(site, word)
+
+    return recorded
 
 
 class _CodeChanged(Exception):

@@ -26,10 +26,15 @@ from rvsim.linux import (
 from rvsim.mem import Memory
 from rvsim.profiles import DEFAULT_CPU, make_config
 from rvsim.state import State
+from rvsim.summary import run_as_html
+from rvsim.tables import arrow_table, pandas_frame
 from rvsim.traffic import counting
 
 if TYPE_CHECKING:
     from rvsim.cost import Core, CostModel
+    from rvsim.cost.batch import Batch
+    from rvsim.cost.ring import Ring
+    from rvsim.cost.rows import KeptRows
 
 ECALL_FROM_U: Final = 8
 SIGNALS: Final = {1: 11, 2: 4, 3: 5, 4: 7, 5: 11, 6: 7, 7: 11, 12: 11, 13: 11, 15: 11}
@@ -69,6 +74,68 @@ class RunResult:
         """The 32 vector registers as bytes."""
         return tuple(row.tobytes() for row in self.machine.state.v)
 
+    def trace(self, form: Literal["numpy", "pandas", "pyarrow"] = "numpy") -> Any:
+        """A row for each instruction that was traced: pc, times, waits and why, memory, vl, vtype.
+
+        It is a NumPy structured array of `rvsim.cost.rows.ROW_DTYPE`, or a table of pandas or
+        pyarrow.  Times are in cycles.
+
+        >>> from rvsim.toolchain import build_kernel
+        >>> machine = Machine(cost="x60", trace=range(1000, 2000))
+        >>> machine.load(build_kernel("gemm_tile_s8"))
+        >>> rows = machine.run(max_insns=3000).trace()
+        >>> len(rows), int(rows["instret"][0]), rows.dtype.names[:3]
+        (1000, 1000, ('instret', 'pc', 'word'))
+        """
+        if self.machine.rows is None:
+            hint = 'make the machine with cost="x60" and trace=True'
+            raise RvsimError("nothing was traced", hint=hint)
+        rows = self.machine.rows.table()
+        match form:
+            case "numpy":
+                return rows
+            case "pandas":
+                return pandas_frame("trace('pandas')", rows)
+            case "pyarrow":
+                return arrow_table("trace('pyarrow')", rows)
+        raise RvsimError(f"there is no form {form!r}", hint="choose numpy, pandas or pyarrow")
+
+    def _repr_html_(self) -> str:
+        """In a notebook; what the cycles were spent on, unless the machine has run on since."""
+        machine, totals = self.machine, {"instructions": f"{self.instret:,}"}
+        stalls: dict[str, float] = {}
+        if machine.cost is not None:
+            totals["cycles"] = f"{self.cycle:,}"
+            totals["instructions a cycle"] = f"{self.instret / max(self.cycle, 1):.2f}"
+            if machine.state["instret"] == self.instret:
+                stalls = machine.cost.stalls
+        name = machine.image.name if machine.image is not None else ""
+        return run_as_html(f"{name}: {self._ending()}", totals, stalls, self.stdout)
+
+    def _ending(self) -> str:
+        if self.trap is not None:
+            return f"{self.trap.why} at {self.machine.place(self.trap.pc)}"
+        return f"exit {self.exit_code}" if self.reason == "exit" else f"limit {self.reason} reached"
+
+
+def _kept_rows(trace: bool | range) -> KeptRows:
+    from rvsim.cost.rows import KeptRows
+
+    if isinstance(trace, range) and trace.step != 1:
+        raise RvsimError(f"trace={trace} leaves instructions out", hint="give a range of step 1")
+    return KeptRows(trace if isinstance(trace, range) else None)
+
+
+def _both(
+    first: Callable[[Batch], object], second: Callable[[Batch], object] | None
+) -> Callable[[Batch], object]:
+    def listener(batch: Batch) -> None:
+        first(batch)
+        if second is not None:
+            second(batch)
+
+    return listener
+
 
 def _cost_model(core: str | Core) -> CostModel:
     from rvsim.cost import CostModel, load_core
@@ -80,8 +147,10 @@ class Machine:
     """One hart and its memory; `cost` names a core, or is one, whose cycles are counted.
 
     With `cache` the engine jit keeps what it compiles for the next run, in the user's cache folder.
-    With `statistics`, both engines count what they execute, and the bytes that it moves.  Compiled
-    code knows no listeners: with `names` or `retired`, nothing is compiled.
+    With `statistics`, both engines count what they execute, and the bytes that it moves.  `timed`
+    gets the times of all instructions that execute, in batches; with `trace` they are kept for
+    `RunResult.trace`, or those of a range of instructions.  Compiled code knows no other listeners:
+    with `names` or `retired`, nothing is compiled.
 
     >>> from rvsim.toolchain import build_kernel
     >>> machine = Machine(vlen=256)
@@ -111,6 +180,8 @@ class Machine:
         names: Callable[[Machine], Mapping[str, Any]] | None = None,
         retired: Callable[[Decoded], None] | None = None,
         trapped: Callable[[Trap], None] = lambda trap: None,
+        timed: Callable[[Batch], object] | None = None,
+        trace: bool | range = False,
     ) -> None:
         self.config = make_config(
             cpu,
@@ -126,7 +197,16 @@ class Machine:
         self.memory = Memory(memory_size)
         vlen = self.config.vlen
         self.cost = None if cost is None else _cost_model(cost)
-        self.state = State(vlen) if self.cost is None else self.cost.make_state(vlen)
+        self.rows = None if trace is False else _kept_rows(trace)
+        timed = timed if self.rows is None else _both(self.rows.batch, timed)
+        self.ring: Ring | None = None
+        if self.cost is not None:
+            self.state = self.cost.make_state(vlen, records=timed is not None)
+            self.ring = None if timed is None else self.cost.make_ring(timed)
+        elif timed is None:
+            self.state = State(vlen)
+        else:
+            raise RvsimError("there are no times without a cost model", hint='give cost="x60"')
         self.state["vtype"] = 1 << 63
         self.note = note
         self._noted: set[tuple[int, str]] = set()
@@ -143,6 +223,7 @@ class Machine:
             retired=retired,
             trapped=self._trapped,
             cost=self.cost,
+            ring=self.ring,
         )
         if engine not in ("numpy", "jit"):
             raise RvsimError(f"unknown engine {engine!r}", hint="choose numpy or jit")
@@ -257,6 +338,13 @@ class Machine:
             raise RvsimError("nothing is loaded", hint="call load() first")
         fuel = _NO_LIMIT if max_insns is None else max_insns
         deadline = None if timeout is None else time.monotonic() + timeout
+        try:
+            return self._run(fuel, deadline)
+        finally:
+            if self.ring is not None:
+                self.ring.flush()
+
+    def _run(self, fuel: int, deadline: float | None) -> RunResult:
         ended: RunResult | None = None
         while True:
             trap, fuel = self.interp.run(fuel, deadline)

@@ -56,6 +56,11 @@ SCALARS: Final = (
     "scalar_written",
     "vector_read",
     "vector_written",
+    # the lowest address and the bytes that the last instruction accessed, where that is recorded
+    "access_addr",
+    "access_bytes",
+    # behind the last record that compiled code may make, see `rvsim.cost.ring`
+    "records_end",
 )
 """Names of the scalar state after the x and f registers, in layout order."""
 
@@ -63,6 +68,12 @@ X_BASE: Final = 0
 F_BASE: Final = 32
 SLOT: Final[dict[str, int]] = {name: 64 + i for i, name in enumerate(SCALARS)}
 """Word index of each named scalar."""
+
+RECORD: Final = "record"
+"""The array that a cost model leaves what it knows of one instruction in (`rvsim.cost.record`)."""
+
+RING: Final = "ring"
+"""The array that records of instructions are gathered in, if they are (`rvsim.cost.ring`)."""
 
 V_OFFSET: Final = (8 * (64 + len(SCALARS)) + 63) & ~63
 """Byte offset of v0; 64-byte aligned, so that host vector accesses are aligned."""

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from typing import Any, Final, TextIO, TypeVar
+from typing import Final, TextIO, TypeVar
 
 _LOOKS: Final = 1024
 _SECONDS: Final = 0.25
@@ -20,15 +20,18 @@ class Progress:
     def __init__(self, stream: TextIO, total: int | None = None) -> None:
         self._stream = stream
         self._total = total
-        self._count = 0
+        self._count = self._unseen = 0
         self._shown = False
         self._began = self._drawn = time.monotonic()
 
-    def instruction(self, *about: Any) -> None:
-        """One more; it is drawn now and then."""
-        self._count += 1
-        if self._count % _LOOKS == 0 and time.monotonic() - self._drawn >= _SECONDS:
-            self._draw()
+    def add(self, count: int) -> None:
+        """So many more; it is drawn now and then."""
+        self._count += count
+        self._unseen += count
+        if self._unseen >= _LOOKS:
+            self._unseen = 0
+            if time.monotonic() - self._drawn >= _SECONDS:
+                self._draw()
 
     def clear(self) -> None:
         """Take the line away."""

@@ -104,7 +104,7 @@ def run(options: Options) -> int:
         json_file = closing.enter_context(JsonFile(options.json)) if options.json else None
         if traces is not None:
             if sys.stderr.isatty():
-                traces.add(progress.instruction)
+                traces.show_progress(progress.add)
             options.trace.open(closing.enter_context(traces), machine)
         result = execution.run(machine, options.guest, progress.clear)
         profile = measure()[1] if measure is not None else None

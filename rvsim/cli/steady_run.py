@@ -10,10 +10,8 @@ from rvsim.cli.cycle_options import CycleOptions, note_unknown
 from rvsim.cli.execution import Guest
 from rvsim.machine import Machine, RunResult
 from rvsim.perf import Region, find_region
-from rvsim.trace.events import Recorder
 from rvsim.trace.session import NothingTraced
 from rvsim.trace.steady import Kept
-from rvsim.trace.timing import Timings
 
 
 def steady_run(
@@ -27,14 +25,11 @@ def steady_run(
 
     Rows are those of the regions `within`, or else of those that the options name.
     """
-    recorder = Recorder([])
-    machine = Machine(note=note, cost=options.load_core(), **recorder.hooks(), **guest.machine)
+    kept = Kept()
+    machine = Machine(note=note, cost=options.load_core(), timed=kept.batch, **guest.machine)
     execution.load(machine, file, guest, output, output)
     assert machine.image is not None
-    kept = Kept(within or [find_region(text, machine.image.symbols) for text in options.roi])
-    timings = Timings([kept.row])
-    timings.begin(machine)
-    recorder.consumers.append(timings.instruction)
+    kept.regions = within or [find_region(text, machine.image.symbols) for text in options.roi]
     result = execution.run_until(machine, guest, lambda: kept.enough)
     if not kept.steps:
         where = " or ".join(options.roi) or "the program"

@@ -13,7 +13,8 @@ from dataclasses import dataclass, field
 from rvsim import ir
 from rvsim.cost.core import Core
 from rvsim.cost.formula import CYCLE
-from rvsim.cost.reasons import ISSUE, PAIR, REASONS
+from rvsim.cost.reasons import FETCH, ISSUE, PAIR, REASONS
+from rvsim.cost.record import tell
 from rvsim.cost.state import get, put
 from rvsim.ir import Value
 
@@ -46,10 +47,11 @@ def reason_in(name: str, place: Value) -> Why:
     return lambda: ir.read_array(name, place)
 
 
-def charge(site: Value, why: Value | int, cycles: Value) -> None:
-    """Add cycles to a reason of an instruction."""
+def charge(site: Value, why: Value | int, cycles: Value) -> Value:
+    """Add cycles to a reason of an instruction; the counter that has them."""
     place = site * len(REASONS) + why
     ir.write_array("sites", place, ir.read_array("sites", place) + cycles)
+    return place
 
 
 @dataclass(slots=True)
@@ -92,7 +94,7 @@ class Issuer:
             self._charge(time)
         put("slots", ir.where(time == self.now, self.slots + 1, 1))
         put("now", time)
-        put("issued", time)
+        tell(issued=time)
         if self.vector:
             put("vector_at", time)
         if self.memory:
@@ -103,13 +105,14 @@ class Issuer:
         own = ir.param("site")
         with ir.when(self._free != self.now):
             charge(own, ISSUE, self._free - self.now)
+            tell(slot=self._free - self.now)
         with ir.when(time != self._free):
             why, site = ir.const(PAIR, 64), own
             for condition in reversed(self.conditions):
                 binds = ceil(condition.time) == time
                 why = ir.where(binds, _word(condition.why()), why)
                 site = ir.where(binds, condition.site() if condition.site else own, site)
-            charge(site, why, time - self._free)
+            tell(wait=time - self._free, charged=charge(site, why, time - self._free))
 
 
 def _word(value: Value | int) -> Value:
@@ -117,15 +120,18 @@ def _word(value: Value | int) -> Value:
 
 
 def took(begun: Value, finished: Value) -> None:
-    """Leave the times of this instruction for whoever looks at them one by one."""
-    put("begun", begun)
-    put("finished", finished)
+    """When the unit began with this instruction, and when the result is ready, or stored."""
+    tell(begun=begun, finished=finished)
 
 
 def lose(cycles: Value | int, why: int) -> None:
-    """Nothing issues for so many cycles from `now` on."""
+    """Nothing issues for so many cycles from `now` on: for code before issue, else behind it."""
     now = get("now")
     lost = _word(cycles)
     charge(ir.param("site"), why, lost)
+    if why == FETCH:
+        tell(fetch=lost)
+    else:
+        tell(lost=lost, lost_why=why)
     put("now", now + lost)
     put("slots", 0)

@@ -8,15 +8,16 @@ from typing import Any
 from rvsim.cost.core import Core
 from rvsim.cost.formula import CYCLE
 from rvsim.cost.hierarchy import Hierarchy
-from rvsim.cost.observed import Charges, Observer
 from rvsim.cost.program import cost_program, extra_fields
 from rvsim.cost.reasons import REASONS
+from rvsim.cost.ring import Listener, Ring, ring_words
 from rvsim.cost.state import EPOCH, SITES, array_lengths, reset, word_index
+from rvsim.decode import Decoded, decode, length_of
 from rvsim.errors import RvsimError
 from rvsim.insn.registry import Context
 from rvsim.ir import Program, Subprogram
 from rvsim.ir.numpy_backend import compile_python, compile_subprogram
-from rvsim.state import State
+from rvsim.state import RING, State
 
 Call = Callable[[], None]
 Key = tuple[Any, ...]
@@ -43,15 +44,24 @@ class CostModel:
 
     # -- on a machine
 
-    def make_state(self, vlen: int) -> State:
-        """The state of a hart with room for the model's own."""
-        state = State(vlen, array_lengths(self.core))
+    def make_state(self, vlen: int, *, records: bool = False) -> State:
+        """The state of a hart with room for the model's own, and for records of instructions."""
+        ring = {RING: ring_words()} if records else {}
+        state = State(vlen, array_lengths(self.core) | ring)
         self._state = state
         self._names = {f"a_{name}": array for name, array in state.arrays.items()}
         self._names["s"] = state.words
         reset(state.arrays)
-        self._initial = {n: bytes(a) for n, a in state.arrays.items() if n != "sites"}
+        self._initial = {n: bytes(a) for n, a in state.arrays.items() if n not in ("sites", RING)}
         return state
+
+    def make_ring(self, listener: Listener) -> Ring:
+        """The records of the machine, which has a state with room for them."""
+
+        def decoded(pc: int, word: int) -> Decoded:
+            return decode(word, length_of(word), pc)
+
+        return Ring(self.state, decode=decoded, pc_of=self.pc_of, listener=listener)
 
     def reset(self) -> None:
         """Empty pipelines and caches, and counters at 0."""
@@ -61,13 +71,6 @@ class CostModel:
         for site in self._sites.values():
             for i in range(site * len(REASONS), (site + 1) * len(REASONS)):
                 counters[i] = 0
-
-    def observe(self) -> Observer:
-        """From here on, look at what the reference engine accounts for one by one."""
-        arrays = self.state.arrays
-        charges = Charges(arrays["sites"])
-        self._names["a_sites"] = charges
-        return Observer(arrays["core"], charges)
 
     def touch(self, address: int, size: int, *, store: bool) -> None:
         """Bring memory into the caches as accesses to all of its lines would, but take no time."""

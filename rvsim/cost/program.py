@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Final
 
 from rvsim import ir
-from rvsim.cost import lsu, scalar, vector, vector_memory
+from rvsim.cost import lsu, record, scalar, vector, vector_memory
 from rvsim.cost.core import Core
 from rvsim.cost.facts import Facts
 from rvsim.cost.hierarchy import Hierarchy
@@ -30,6 +30,7 @@ def cost_program(h: Hierarchy, context: Context, program: Program) -> Program | 
     if not h.core.knows(facts.unit):
         return None
     with Trace() as trace:
+        record.begin()
         line = ir.param("line")
         ir.invoke(h.fetch, line, ir.param("site"), when=line != get("fetch_line"))
         put("fetch_line", line)  # here, where native code sees that the next one has the same

@@ -12,7 +12,9 @@ from rvsim import ir
 from rvsim.cost.core import Core
 from rvsim.cost.formula import CYCLE
 from rvsim.cost.reasons import REASONS
+from rvsim.cost.record import TOLD
 from rvsim.ir import Value
+from rvsim.state import RECORD
 
 EPOCH: Final = CYCLE << 20
 
@@ -33,10 +35,6 @@ _TIMES: Final = (
     "bus_free",  # L2 to L1
     "store_path_free",  # stores that missed L1, to L2
     "dram_free",
-    # of the last instruction, for an `Observer`
-    "issued",
-    "begun",  # in its unit
-    "finished",  # result ready, or stored
 )
 _COUNTS: Final = (
     "slots",  # instructions issued in the cycle `now`
@@ -108,6 +106,7 @@ def array_lengths(core: Core) -> dict[str, int]:
         "stream_trained": core.streams.count,
         "stream_next": core.streams.count,
         "sites": SITES * len(REASONS),
+        RECORD: len(TOLD),
     }
 
 

@@ -65,8 +65,9 @@ class StateAccess(ABC):
 class BufferState(StateAccess):
     """State in the buffer at `base`; a trap is left in its words and the function returns 1.
 
-    `arrays` holds the byte offset of each named array in the buffer; `function` makes the LLVM
-    function of a subprogram, ``i64 f(ptr state, i64 ...)``, in the module of a builder.
+    `arrays` holds the byte offset of each named array in the buffer; what is written to an array
+    that is not among them is dropped.  `function` makes the LLVM function of a subprogram,
+    ``i64 f(ptr state, i64 ...)``, in the module of a builder.
     """
 
     def __init__(
@@ -123,7 +124,8 @@ class BufferState(StateAccess):
         return b.load(self._element(b, name, index), typ=I64)
 
     def write_array(self, b: Any, name: str, index: Any, value: Any) -> None:
-        b.store(value, self._element(b, name, index))
+        if name in self.arrays:
+            b.store(value, self._element(b, name, index))
 
     def invoke(self, b: Any, subprogram: Subprogram, args: Sequence[Any]) -> Any:
         assert self.function is not None, f"nothing makes the function {subprogram.name}"

@@ -71,7 +71,7 @@ class ArraySlots:
                     its.add_subprogram(sub)
                     touched.running |= its.running
                     self._inside[sub.name] = its.elements
-        inside = {e for e in touched.elements if e[0] not in touched.running}
+        inside = {e for e in touched.elements if e[0] in offsets and e[0] not in touched.running}
         self._written = touched.written & inside
         self._slots = {element: _slot(frame) for element in sorted(inside)}
 

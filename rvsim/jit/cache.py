@@ -60,7 +60,8 @@ def why_unusable(folder: Path) -> str | None:
 class RegionCache:
     """The compiled regions of one configuration on disk, with counters or without.
 
-    `core` names all numbers of the core whose cycles they count, if they do.
+    `core` names all numbers of the core whose cycles they count, if they do; those that make
+    `records` are others.
     """
 
     def __init__(
@@ -71,10 +72,13 @@ class RegionCache:
         *,
         counts: bool = False,
         core: str = "",
+        records: bool = False,
         limit: int = LIMIT,
     ) -> None:
         self._root = root
-        self._folder = root / _folder_name(config, source, counts, core)
+        self._folder = root / _folder_name(
+            config, source, counts=counts, core=core, records=records
+        )
         self._limit = limit
         self._room: int | None = None
         """Bytes that may still be written before the size is looked at; None: look at once."""
@@ -126,14 +130,19 @@ class RegionCache:
 
 
 def open_cache(
-    config: Config, folder: Path | None = None, *, counts: bool = False, core: str = ""
+    config: Config,
+    folder: Path | None = None,
+    *,
+    counts: bool = False,
+    core: str = "",
+    records: bool = False,
 ) -> RegionCache | None:
     """The cache of a configuration; None where code can't be kept or has no known source."""
     root = cache_folder() if folder is None else folder
     source = source_digest()
     if source is None or why_unusable(root):
         return None
-    return RegionCache(root, config, source, counts=counts, core=core)
+    return RegionCache(root, config, source, counts=counts, core=core, records=records)
 
 
 def entry_name(pc: int, mode: int, code: bytes) -> str:
@@ -141,9 +150,8 @@ def entry_name(pc: int, mode: int, code: bytes) -> str:
     return sha256(f"{pc} {mode} {code.hex()}".encode()).hexdigest()[:32]
 
 
-def _folder_name(config: Config, source: str, counts: bool, core: str) -> str:
-    choices = asdict(config) | {"extensions": sorted(config.extensions), "counts": counts}
-    choices["core"] = core
+def _folder_name(config: Config, source: str, **kind: bool | str) -> str:
+    choices = asdict(config) | {"extensions": sorted(config.extensions)} | kind
     return sha256(f"{source} {choices}".encode()).hexdigest()[:32]
 
 

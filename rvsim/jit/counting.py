@@ -12,8 +12,9 @@ from typing import Any
 from llvmlite import ir
 
 from rvsim.ir import Program
+from rvsim.ir.accesses import access_of
 from rvsim.ir.llvm_build import I64, PTR, at
-from rvsim.ir.trace import If, Let, Statement, Store, Write
+from rvsim.ir.trace import If, Statement, Write
 from rvsim.ir.types import WORD
 from rvsim.ir.value import Value
 from rvsim.jit.counters import SYMBOL, starts
@@ -80,32 +81,13 @@ def _with_traffic(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
         if isinstance(stmt, If):
             stmt = replace(stmt, body=_with_traffic(stmt.body))
         statements.append(stmt)
-        access = _access(stmt)
+        access = access_of(stmt)
         if access is not None:
-            kind, nbytes = access
-            moved[kind] = moved[kind] + nbytes if kind in moved else nbytes
-    for kind, nbytes in moved.items():
+            word = f"{'scalar' if access.active is None else 'vector'}_{access.kind}"
+            nbytes = access.nbytes
+            moved[word] = moved[word] + nbytes if word in moved else nbytes
+    for word, nbytes in moved.items():
         # A node of its own, as a word may be added to more than once.
-        before = Value(nbytes.trace, "read", (), (kind, WORD), WORD)
-        statements.append(Write(kind, before + nbytes))
+        before = Value(nbytes.trace, "read", (), (word, WORD), WORD)
+        statements.append(Write(word, before + nbytes))
     return tuple(statements)
-
-
-def _access(stmt: Statement) -> tuple[str, Value] | None:
-    """What a memory access adds to, and the bytes."""
-    match stmt:
-        case Store(addr, value):
-            return "scalar_written", addr.trace.const(value.type.width // 8, WORD)
-        case Let(Value(prim="load") as value):
-            return "scalar_read", value.trace.const(value.attrs[0] // 8, WORD)
-        case Let(Value(prim="load_lanes") as value):
-            return "vector_read", _lanes(value.args[1]) * (value.attrs[0] // 8)
-        case Let(Value(prim="store_lanes") as value):
-            return "vector_written", _lanes(value.args[2]) * (value.args[1].type.width // 8)
-    return None
-
-
-def _lanes(active: Value) -> Value:
-    if active.const == 1:
-        return active.trace.const(active.type.lanes or 0, WORD)
-    return active.trace.node("count", (active,))

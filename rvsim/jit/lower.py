@@ -23,6 +23,7 @@ from rvsim.jit.discover import BasicBlock, Key, RegionPlan, Step
 from rvsim.jit.host_float import HostFloat
 from rvsim.jit.memory import RegionMemory
 from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float, wants_mode
+from rvsim.jit.recording import RecordsLowerer
 from rvsim.jit.region import mode_number
 from rvsim.jit.registers import RegionState, usage
 from rvsim.jit.spans import COVERED, Check, checks
@@ -30,7 +31,7 @@ from rvsim.jit.strips.analysis import is_wide, own_values
 from rvsim.jit.strips.arrays import Scratch
 from rvsim.jit.strips.lowerer import StripLowerer
 from rvsim.jit.table import ENTRY_BYTES, TABLE_BITS
-from rvsim.state import SLOT
+from rvsim.state import RING, SLOT
 
 NEXT: Final = 0
 """The region was left between instructions: go on at the pc."""
@@ -138,6 +139,7 @@ class _Function:
         self.fuel = self.state._alloca(self.entry, I64)
         self.mode = self.state._alloca(self.entry, I64)
         self.counters = CountersLowerer(module, plan, self.state) if counts else None
+        self.records = RecordsLowerer(self.state, array_offsets) if RING in array_offsets else None
         self.memory = RegionMemory(data, perm, size, self.frame)
         self.exit = self.function.append_basic_block("exit")
         self.interpret = self.function.append_basic_block("interpret")
@@ -162,6 +164,8 @@ class _Function:
         count = len(block.steps)
         fuel = b.load(self.fuel, typ=I64)
         b.store(b.sub(fuel, I64(count)), self.fuel)
+        if self.records is not None:
+            self.records.enter(b, fuel)
         b.store(I64(block.end), self.state._words["pc"])
         if self.counters is not None:
             self.counters.entered(b, block)
@@ -199,6 +203,8 @@ class _Function:
         timing = self._timing(step)
         lowerer.block(step.program.body)
         timing()
+        if self.records is not None and not self.b.block.is_terminated:
+            self.records.step(self.b, block, index)
         out = ir.IRBuilder(leave)
         fuel = out.load(self.fuel, typ=I64)
         out.store(out.add(fuel, I64(len(block.steps) - index)), self.fuel)
@@ -326,6 +332,6 @@ def lower_region(
 ) -> None:
     """Add the function of a region to an llvmlite module, and its counters if it `counts`.
 
-    `array_offsets` are those of the state buffer.
+    `array_offsets` are those of the state buffer; with a ring among them, the region makes records.
     """
     _Function(module, name, plan, config, array_offsets, counts=counts).build()

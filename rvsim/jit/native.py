@@ -17,10 +17,11 @@ from rvsim.jit.cache import RegionCache, open_cache
 from rvsim.jit.counters import SYMBOL, RegionCounters
 from rvsim.jit.discover import RegionPlan
 from rvsim.jit.region import CompiledRegion, Covered, numbered_mode
-from rvsim.state import SLOT
+from rvsim.state import RECORD, SLOT
 
 if TYPE_CHECKING:
     # LLVM takes long to be imported: functions do that which need it, when they run.
+    from rvsim.cost.ring import Ring
     from rvsim.jit.compile import Library
 
 _RETURNS_AFTER: Final = 0.008
@@ -30,6 +31,7 @@ _MOST_AT_ONCE: Final = 1 << 30
 _ENTER: Final = "enter"
 _REGION: Final = "region"
 _FUEL: Final = SLOT["fuel"]
+_RECORDS_END: Final = SLOT["records_end"]
 _SIGNATURE: Final = ctypes.CFUNCTYPE(
     ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_uint64, *[ctypes.c_void_p] * 2
 )
@@ -58,7 +60,7 @@ class Slice:
 class _Call:
     """Calls a region on one machine's state, and keeps its code alive."""
 
-    __slots__ = ("_arguments", "_code", "_enter", "_slice", "_words")
+    __slots__ = ("_arguments", "_code", "_enter", "_ring", "_slice", "_words")
 
     def __init__(
         self,
@@ -67,9 +69,11 @@ class _Call:
         words: memoryview,
         arguments: tuple[int, ...],
         fuel: Slice,
+        ring: Ring | None,
     ) -> None:
         self._code = enter, library
         self._slice = fuel
+        self._ring = ring
         self._enter = _SIGNATURE(enter.address)
         self._words = words
         self._arguments = (*arguments, library.address)
@@ -77,12 +81,17 @@ class _Call:
     def __call__(self, fuel: int) -> int:
         words = self._words
         given = min(fuel, self._slice.insns)
+        if self._ring is not None:
+            given = min(given, self._ring.room())
+            words[_RECORDS_END] = self._ring.at + given
         words[_FUEL] = given
         start = time.perf_counter()
         self._enter(*self._arguments)
         used = given - words[_FUEL]
         self._slice.took(used, time.perf_counter() - start)
         words[_FUEL] = 0
+        if self._ring is not None:
+            self._ring.at += used
         return used
 
 
@@ -126,8 +135,14 @@ class NativeCode:
         """Opened when the first block asks for it: the configuration is settled by then."""
         if self._folder is None:
             return None
-        core = "" if self.interp.cost is None else repr(self.interp.cost.core)
-        return open_cache(self.interp.config, self._folder, counts=self._counts, core=core)
+        interp = self.interp
+        return open_cache(
+            interp.config,
+            self._folder,
+            counts=self._counts,
+            core="" if interp.cost is None else repr(interp.cost.core),
+            records=interp.ring is not None,
+        )
 
     def load(self, name: str) -> Native | None:
         """A region of this name from the cache, for the code in memory."""
@@ -159,7 +174,9 @@ class NativeCode:
         from rvsim.jit.lower import lower_region
 
         module = ir.Module(_REGION)
-        arrays = self.interp.state.array_offsets
+        arrays = dict(self.interp.state.array_offsets)
+        if self.interp.ring is None:
+            arrays.pop(RECORD, None)  # nobody reads what cost programs tell
         lower_region(module, _REGION, plan, self.interp.config, arrays, counts=self._counts)
         return self._link(CompiledRegion.of(plan, object_code(module)))
 
@@ -170,10 +187,11 @@ class NativeCode:
         if self._counts:
             blocks = [(numbered_mode(b.mode), self._decoded(b)) for b in region.blocks]
             self.counters.append(RegionCounters(blocks, library.data, library))
-        words = self.interp.state.words
-        return Native(
-            region, library, _Call(self._enter, library, words, self._arguments, self._fuel)
+        interp = self.interp
+        run = _Call(
+            self._enter, library, interp.state.words, self._arguments, self._fuel, interp.ring
         )
+        return Native(region, library, run)
 
     def _decoded(self, block: Covered) -> list[Decoded]:
         """The instructions of a block, whose code is what memory holds now."""

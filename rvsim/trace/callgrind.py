@@ -8,25 +8,22 @@ passed until its return, so that a function's inclusive cost is that of all belo
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Final
+from typing import Final
 
 import numpy as np
 
-from rvsim.cost.formula import CYCLE, fixed
-from rvsim.cost.reasons import reason
+from rvsim.cost.batch import Batch, PerInstruction
+from rvsim.cost.formula import CYCLE
 from rvsim.decode import Decoded
 from rvsim.insn.units import Unit
 from rvsim.machine import Machine
-from rvsim.trace.batch import BATCH_DTYPE, Batch, PerInstruction
 from rvsim.trace.calls import Calls
 from rvsim.trace.charges import INSTRUCTIONS, Charger, Charges
 from rvsim.trace.files import TraceFile
 from rvsim.trace.sums import Numbers, Places, Sums
-from rvsim.trace.timing import Row
 
 _CYCLES, _INSNS = "Cycles", "Instructions"
 _LINK_REGISTERS: Final = (1, 5)
-_PENDING: Final = 1 << 12
 
 
 class CallgrindTrace:
@@ -47,22 +44,6 @@ class CallgrindTrace:
         self._is_jump = PerInstruction(lambda d: d.insn is not None and d.insn.unit is Unit.JUMP)
         self._last: Decoded | None = None
         """The last instruction of the batch before, if it was a jump."""
-        self._gathered: list[tuple[Any, ...]] = []
-        self._code: dict[tuple[int, int], Decoded] = {}
-        self._number: dict[tuple[int, int], int] = {}
-
-    def row(self, d: Decoded, row: Row) -> None:
-        """Gather rows for `batch`."""
-        number = self._number.setdefault((d.pc, d.word), len(self._number))
-        self._code.setdefault((d.pc, d.word), d)
-        self._gathered.append(_record(number, row))
-        if len(self._gathered) == _PENDING:
-            self._hand_on()
-
-    def _hand_on(self) -> None:
-        rows = np.array(self._gathered, BATCH_DTYPE)
-        self._gathered.clear()
-        self.batch(Batch(rows, list(self._code.values())))
 
     def batch(self, batch: Batch) -> None:
         """Add up what these instructions cost."""
@@ -197,14 +178,6 @@ def _link(d: Decoded) -> int | None:
     source = d.insn.source("rd")
     register = source if isinstance(source, int) else d.fields.get(source, 0)
     return d.pc + d.length if register in _LINK_REGISTERS else None
-
-
-def _record(number: int, row: Row) -> tuple[Any, ...]:
-    """A row of `BATCH_DTYPE`."""
-    why, lost_why = (reason(name.decode() or "issue") for name in (row.reason, row.lost_reason))
-    times = (fixed(t) for t in (row.issue, row.start, row.done, row.fetch, row.slot, row.wait))
-    place = (row.instret, number, row.vl, row.vtype, row.addr, row.size)
-    return (*place, *times, why, row.charged, fixed(row.lost), lost_why, row.trapped)
 
 
 def _name(event: str) -> str:

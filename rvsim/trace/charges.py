@@ -7,8 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from rvsim.cost.batch import Batch, PerInstruction
 from rvsim.cost.reasons import FETCH, ISSUE, REASONS
-from rvsim.trace.batch import Batch, PerInstruction
 from rvsim.trace.sums import Numbers, Places
 
 INSTRUCTIONS = 0
@@ -28,7 +28,7 @@ class Charges(NamedTuple):
 class Charger:
     """Numbers places and reasons as they come up, so that tables stay small.
 
-    >>> from rvsim.trace.batch import BATCH_DTYPE
+    >>> from rvsim.cost.batch import BATCH_DTYPE
     >>> charger = Charger()
     >>> charger.charges(Batch(np.zeros(0, BATCH_DTYPE), [])).amount.tolist()
     []

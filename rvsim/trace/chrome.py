@@ -10,12 +10,13 @@ from __future__ import annotations
 import json
 from typing import Final
 
+from rvsim.cost.batch import Batch
+from rvsim.cost.rows import Row, each_row
 from rvsim.decode import Decoded
 from rvsim.insn.units import Unit
 from rvsim.machine import Machine
 from rvsim.trace.files import TraceFile
 from rvsim.trace.texts import Texts
-from rvsim.trace.timing import Row
 
 _VECTOR, _LSU, _WAITS, _SLOTS = 1, 2, 3, 10
 _TRACKS: Final = {_VECTOR: "vector unit", _LSU: "load/store unit", _WAITS: "waits"}
@@ -44,6 +45,10 @@ class ChromeTrace:
         self._vl = -1
         self._ipc_from: float | None = None
         self._ipc_count = 0
+
+    def batch(self, batch: Batch) -> None:
+        for d, row in each_row(batch):
+            self.row(d, row)
 
     def row(self, d: Decoded, row: Row) -> None:
         assert d.insn is not None or row.trapped

@@ -12,7 +12,7 @@ from itertools import chain, islice
 from typing import IO, Final
 
 from rvsim.errors import RvsimError
-from rvsim.trace.files import pyarrow
+from rvsim.tables import optional
 
 _COMMIT: Final = re.compile(
     r"core +\d+: \d 0x([0-9a-f]+) \(0x([0-9a-f]+)\)((?: e\d+ mf?\d+ l\d+)?)(.*)"
@@ -90,7 +90,7 @@ def _open(path: str) -> IO[str]:
     if path.endswith(".gz"):
         return gzip.open(path, "rt", encoding="ascii", errors="replace")
     if path.endswith(".zst"):
-        return io.TextIOWrapper(pyarrow(path).input_stream(path), "ascii", "replace")
+        return io.TextIOWrapper(optional(path, "pyarrow").input_stream(path), "ascii", "replace")
     return open(path, encoding="ascii", errors="replace")
 
 

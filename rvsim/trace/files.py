@@ -12,26 +12,16 @@ import gzip
 import os
 import stat
 from collections.abc import Callable
-from typing import Any, Final
+from typing import Final
 
 from rvsim.errors import RvsimError
+from rvsim.tables import optional
 
 _PIECE: Final = 1 << 18
-_WITHOUT_PYARROW: Final = "it comes with: pip install 'rvsim-x60[trace]'"
 _SKIPPABLE: Final = bytes.fromhex("502a4d18")
 """Begins a Zstandard frame that is no data; the length of the rest follows (RFC 8878, 3.1.2)."""
 
 Compress = Callable[[bytes], bytes]
-
-
-def pyarrow(purpose: str, module: str = "pyarrow") -> Any:
-    """The optional dependency of traces, or a module of it; `RvsimError` without it."""
-    import importlib
-
-    try:
-        return importlib.import_module(module)
-    except ImportError:
-        raise RvsimError(f"{purpose} needs pyarrow", hint=_WITHOUT_PYARROW) from None
 
 
 def _compressor(path: str) -> Compress | None:
@@ -39,7 +29,7 @@ def _compressor(path: str) -> Compress | None:
     if path.endswith(".gz"):
         return lambda data: gzip.compress(data, mtime=0)
     if path.endswith(".zst"):
-        codec = pyarrow(path).Codec("zstd")
+        codec = optional(path, "pyarrow").Codec("zstd")
         return lambda data: codec.compress(data, asbytes=True)
     return None
 

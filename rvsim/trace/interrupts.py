@@ -8,25 +8,23 @@ from types import FrameType, TracebackType
 from typing import Any
 
 
-class InterruptBetween:
-    """While this is entered, the first SIGINT waits until `check` is called; a second does not.
+class InterruptsLater:
+    """While this is entered, a SIGINT is kept; it is acted on behind that.
 
     Threads other than the main one, which get no signals, are left as they are.
     """
 
     def __init__(self) -> None:
-        self._pending = False
+        self._kept: tuple[int, FrameType | None] | None = None
         self._before: Any = None
 
-    def check(self) -> None:
-        """Raise `KeyboardInterrupt` if there was a SIGINT."""
-        if self._pending:
-            self._pending = False
-            raise KeyboardInterrupt
-
-    def __enter__(self) -> InterruptBetween:
+    def __enter__(self) -> InterruptsLater:
+        self._kept = None
         if threading.current_thread() is threading.main_thread():
-            self._before = signal.signal(signal.SIGINT, self._note)
+            before = signal.getsignal(signal.SIGINT)
+            if callable(before):
+                self._before = before
+                signal.signal(signal.SIGINT, self._keep)
         return self
 
     def __exit__(
@@ -36,9 +34,10 @@ class InterruptBetween:
         trace: TracebackType | None,
     ) -> None:
         if self._before is not None:
-            signal.signal(signal.SIGINT, self._before)
+            before, self._before = self._before, None
+            signal.signal(signal.SIGINT, before)
+            if self._kept is not None:
+                before(*self._kept)
 
-    def _note(self, number: int, frame: FrameType | None) -> None:
-        if self._pending:
-            raise KeyboardInterrupt
-        self._pending = True
+    def _keep(self, number: int, frame: FrameType | None) -> None:
+        self._kept = number, frame

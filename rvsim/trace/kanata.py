@@ -11,11 +11,12 @@ from __future__ import annotations
 import heapq
 from math import ceil, floor
 
+from rvsim.cost.batch import Batch
+from rvsim.cost.rows import Row, each_row
 from rvsim.decode import Decoded
 from rvsim.machine import Machine
 from rvsim.trace.files import TraceFile
 from rvsim.trace.texts import Texts
-from rvsim.trace.timing import Row
 
 _Event = tuple[int, int, str]
 """Cycle, order and line."""
@@ -32,6 +33,10 @@ class KanataTrace:
         self._texts = Texts()
         self._instructions = 0
         self._cycle: int | None = None
+
+    def batch(self, batch: Batch) -> None:
+        for d, row in each_row(batch):
+            self.row(d, row)
 
     def row(self, d: Decoded, row: Row) -> None:
         begin = floor(row.before)

@@ -3,41 +3,38 @@
 from __future__ import annotations
 
 import io
+from typing import Final
 
 import numpy as np
 
-from rvsim.decode import Decoded
+from rvsim.cost.batch import Batch
+from rvsim.cost.rows import ROW_DTYPE, Rows
 from rvsim.machine import Machine
 from rvsim.trace.files import TraceFile
-from rvsim.trace.timing import ROW_DTYPE, Row
 
-_CHUNK = 4096
-_MOST_DIGITS = 20
+_PIECE: Final = 2048
+"""Rows that are written together, or not at all."""
 
 
 class NpyTrace:
-    """Writes chunks of rows; how many there are is put into the header at the end."""
+    """Writes the rows of batches; how many there are is put into the header at the end."""
 
     def __init__(self, path: str, machine: Machine) -> None:
         self._file = TraceFile(path)
-        self._rows: list[Row] = []
+        self._rows = Rows()
         self._written = 0
         self._file.reserve(_header(0))
 
-    def row(self, d: Decoded, row: Row) -> None:
-        self._rows.append(row)
-        if len(self._rows) == _CHUNK:
-            self._flush()
-
-    def _flush(self) -> None:
-        self._file.write(np.array(self._rows, ROW_DTYPE).tobytes())
-        self._file.flush()
-        if not self._file.failed:
-            self._written += len(self._rows)
-        self._rows.clear()
+    def batch(self, batch: Batch) -> None:
+        rows = self._rows(batch)
+        for start in range(0, len(rows), _PIECE):
+            piece = rows[start : start + _PIECE]
+            self._file.write(piece.tobytes())
+            self._file.flush()
+            if not self._file.failed:
+                self._written += len(piece)
 
     def close(self) -> None:
-        self._flush()
         self._file.replace_header(_header(self._written))
         self._file.close()
 

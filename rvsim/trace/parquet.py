@@ -8,11 +8,11 @@ from typing import Any
 import numpy as np
 import numpy.typing as npt
 
-from rvsim.decode import Decoded
+from rvsim.cost.batch import Batch
+from rvsim.cost.rows import ROW_DTYPE, Rows
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
-from rvsim.trace.files import pyarrow
-from rvsim.trace.timing import ROW_DTYPE, Row
+from rvsim.tables import arrow_schema, arrow_table, optional
 
 _GROUP = 1 << 16
 
@@ -24,48 +24,35 @@ class ParquetTrace:
         purpose = f"parquet:{path}"
         if path.endswith((".gz", ".zst")):
             raise RvsimError(f"{purpose}: its columns are compressed", hint="leave out the suffix")
-        self._arrow, parquet = pyarrow(purpose), pyarrow(purpose, "pyarrow.parquet")
-        self._path = path
-        self._rows: list[Row] = []
+        parquet = optional(purpose, "pyarrow.parquet")
+        self._path, self._purpose = path, purpose
+        self._rows = Rows()
+        self._pending: list[npt.NDArray[Any]] = []
         self._error: OSError | None = None
-        self._schema = self._make_schema()
+        self._schema = arrow_schema(purpose, ROW_DTYPE)
         try:
             self._file = open(path, "wb")  # noqa: SIM115 (closed by `close`)
         except OSError as error:
             raise self._cannot(error) from None
         self._writer = parquet.ParquetWriter(self._file, self._schema, compression="zstd")
 
-    def _make_schema(self) -> Any:
-        arrow = self._arrow
-        text = arrow.dictionary(arrow.int32(), arrow.string())
-        assert ROW_DTYPE.names is not None
-        types = [(name, ROW_DTYPE[name]) for name in ROW_DTYPE.names]
-        return arrow.schema(
-            [(name, text if t.kind == "S" else arrow.from_numpy_dtype(t)) for name, t in types]
-        )
-
     def _cannot(self, error: OSError) -> RvsimError:
         return RvsimError(f"cannot write {self._path}: {error.strerror}")
 
-    def row(self, d: Decoded, row: Row) -> None:
-        self._rows.append(row)
-        if len(self._rows) == _GROUP:
+    def batch(self, batch: Batch) -> None:
+        self._pending.append(self._rows(batch))
+        if sum(map(len, self._pending)) >= _GROUP:
             self._flush()
 
     def _flush(self) -> None:
-        rows = np.array(self._rows, ROW_DTYPE)
-        self._rows.clear()
+        rows = np.concatenate([np.zeros(0, ROW_DTYPE), *self._pending])
+        self._pending.clear()
         if self._error is not None:
             return
-        columns = [self._column(rows[field.name], field.type) for field in self._schema]
         try:
-            self._writer.write_table(self._arrow.Table.from_arrays(columns, schema=self._schema))
+            self._writer.write_table(arrow_table(self._purpose, rows, self._schema))
         except OSError as error:
             self._error = error
-
-    def _column(self, values: npt.NDArray[Any], of_type: Any) -> Any:
-        text = values.dtype.kind == "S"
-        return self._arrow.array(values.astype(str) if text else values).cast(of_type)
 
     def close(self) -> None:
         self._flush()

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
+from rvsim.cost.batch import Batch, PerInstruction
 from rvsim.perf.region import Region
 
 
@@ -35,14 +36,31 @@ class Selection:
     window: Window = Window()
     regions: Sequence[Region] = ()
     any: bool = False
+    _inside: PerInstruction = field(init=False)
+
+    def __post_init__(self) -> None:
+        self._inside = PerInstruction(lambda d: self.is_inside(d.pc))
+
+    def is_inside(self, pc: int) -> bool:
+        """Whether an address is in one of the regions."""
+        return any(pc in region for region in self.regions)
 
     def takes(self, instret: int, pc: int) -> bool:
         """Whether to write this one."""
-        chosen = instret in self.window and (
-            not self.regions or any(pc in region for region in self.regions)
-        )
+        chosen = instret in self.window and (not self.regions or self.is_inside(pc))
         self.any |= chosen
         return chosen
+
+    def of(self, batch: Batch) -> Batch:
+        """The chosen ones of a batch."""
+        numbers = batch.rows["instret"]
+        chosen = numbers >= self.window.first
+        if self.window.end is not None:
+            chosen &= numbers < self.window.end
+        if self.regions:
+            chosen &= self._inside(batch)
+        self.any |= bool(chosen.any())
+        return batch.where(chosen)
 
     def __str__(self) -> str:
         if not self.regions:

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
 from typing import Any, NamedTuple, Protocol, cast
 
+from rvsim.cost.batch import Batch
 from rvsim.decode import Decoded
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
-from rvsim.trace.events import Consumer, Recorder
-from rvsim.trace.interrupts import InterruptBetween
+from rvsim.trace.events import Event, Recorder
+from rvsim.trace.interrupts import InterruptsLater
 from rvsim.trace.kinds import KINDS
 from rvsim.trace.selection import Selection
 from rvsim.trace.spike import SpikeLog
-from rvsim.trace.timing import Row, Timings
 
 
 class Wanted(NamedTuple):
@@ -27,9 +27,9 @@ class Wanted(NamedTuple):
 
 
 class Writer(Protocol):
-    """Writes the rows that it gets to a file that it has opened."""
+    """Writes the batches that it gets to a file that it has opened."""
 
-    def row(self, d: Decoded, row: Row) -> None: ...
+    def batch(self, batch: Batch) -> None: ...
 
     def close(self) -> None: ...
 
@@ -53,10 +53,12 @@ class Traces:
 
     def __init__(self, wanted: Sequence[Wanted]) -> None:
         self.wanted = wanted
-        self._interrupt = InterruptBetween()
-        self._recorder = Recorder([])
-        self._files: list[Writer | SpikeLog] = []
+        self._interrupts = InterruptsLater()
         self._selection = Selection()
+        self._logs: list[SpikeLog] = []
+        self._writers: list[Writer] = []
+        self._closers: list[Callable[[], object]] = []
+        self._progress: Callable[[int], object] = lambda count: None
 
     @property
     def need_cost(self) -> bool:
@@ -65,34 +67,49 @@ class Traces:
 
     def hooks(self) -> dict[str, Any]:
         """Keyword arguments for `Machine`."""
-        return self._recorder.hooks()
+        found: dict[str, Any] = {"timed": self._batch} if self.need_cost else {}
+        if any(trace.kind == "spike" for trace in self.wanted):
+            found |= Recorder([self._instruction]).hooks()
+        return found
 
-    def add(self, consumer: Consumer) -> None:
-        """Let somebody else listen too."""
-        self._recorder.consumers.append(consumer)
+    def show_progress(self, progress: Callable[[int], object]) -> None:
+        """Call this with the number of instructions that have been traced since the last time."""
+        self._progress = progress
 
     def open(self, machine: Machine, selection: Selection) -> None:
         """Begin the files, for a machine that has its program and has not run."""
         self._selection = selection
-        writers: list[Writer] = []
         for kind, path in self.wanted:
             if kind == "spike":
                 log = SpikeLog()
                 log.open(machine, path, selection)
-                self.add(log.instruction)
-                self._files.append(log)
+                self._logs.append(log)
+                self._closers.append(log.close)
             else:
                 writer = _writer(kind, path, machine)
-                writers.append(writer)
-                self._files.append(writer)
-        if writers:
-            timings = Timings([_chosen(writers, selection)])
-            timings.begin(machine)
-            self.add(timings.instruction)
-        self.add(lambda d, events: self._interrupt.check())
+                self._writers.append(writer)
+                self._closers.append(writer.close)
+
+    # -- what the machine calls
+
+    def _batch(self, batch: Batch) -> None:
+        with self._interrupts:
+            chosen = self._selection.of(batch)
+            if len(chosen.rows):
+                for writer in self._writers:
+                    writer.batch(chosen)
+            if not self._logs:
+                self._progress(len(batch.rows))
+
+    def _instruction(self, d: Decoded | None, events: Sequence[Event]) -> None:
+        with self._interrupts:
+            for log in self._logs:
+                log.instruction(d, events)
+            self._progress(1)
+
+    # -- the files' lifetime
 
     def __enter__(self) -> Traces:
-        self._interrupt.__enter__()
         return self
 
     def __exit__(
@@ -103,24 +120,13 @@ class Traces:
     ) -> None:
         """Complete all files; `RvsimError` if one is not, or if there was nothing to write."""
         with ExitStack() as closing:
-            closing.push(self._interrupt)
-            for file in self._files:
-                closing.callback(file.close)
-        if kind is None and self._files and not self._selection.any:
+            closing.enter_context(self._interrupts)
+            for close in self._closers:
+                closing.callback(close)
+        if kind is None and self.wanted and not self._selection.any:
             raise NothingTraced(f"nothing to trace: no instruction of {self._selection} executed")
 
 
 def _writer(kind: str, path: str, machine: Machine) -> Writer:
     module = importlib.import_module(f"rvsim.trace.{kind}")
     return cast(Writer, getattr(module, KINDS[kind].writer)(path, machine))
-
-
-def _chosen(writers: Sequence[Writer], selection: Selection) -> Any:
-    """Hands the rows within the selection to all writers."""
-
-    def row_of(d: Decoded, row: Row) -> None:
-        if selection.takes(row.instret, row.pc):
-            for writer in writers:
-                writer.row(d, row)
-
-    return row_of

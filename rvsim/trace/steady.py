@@ -5,13 +5,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import pairwise
+from itertools import islice, pairwise, starmap
 from statistics import median_low
 from typing import Final, NamedTuple
 
+from rvsim.cost.batch import Batch, PerInstruction
+from rvsim.cost.rows import Row, each_row
 from rvsim.decode import Decoded
 from rvsim.perf.region import Region
-from rvsim.trace.timing import Row
 
 ENOUGH: Final = 20_000
 """Rows that are kept: a loop has long settled by then."""
@@ -28,20 +29,26 @@ class Step(NamedTuple):
 
 
 class Kept:
-    """Keeps the first `ENOUGH` rows within regions; all of the program if there are none."""
+    """Keeps the first `ENOUGH` rows within `regions`; all of the program if there are none."""
 
-    def __init__(self, regions: Sequence[Region]) -> None:
-        self._regions = regions
+    def __init__(self, regions: Sequence[Region] = ()) -> None:
+        self.regions = regions
         self.steps: list[Step] = []
+        self._inside = PerInstruction(self._is_inside)
 
     @property
     def enough(self) -> bool:
         return len(self.steps) >= ENOUGH
 
-    def row(self, d: Decoded, row: Row) -> None:
-        inside = not self._regions or any(d.pc in region for region in self._regions)
-        if inside and not self.enough:
-            self.steps.append(Step(d, row))
+    def batch(self, batch: Batch) -> None:
+        """Keep what is wanted of a batch."""
+        if not self.enough:
+            chosen = batch.where(self._inside(batch))
+            missing = ENOUGH - len(self.steps)
+            self.steps += starmap(Step, islice(each_row(chosen), missing))
+
+    def _is_inside(self, d: Decoded) -> bool:
+        return not self.regions or any(d.pc in region for region in self.regions)
 
 
 @dataclass(frozen=True)

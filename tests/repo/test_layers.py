@@ -23,6 +23,8 @@ MAY_IMPORT = {
     "mem": "errors codemap",
     "lanes": "mem",
     "traffic": "state",
+    "tables": "errors",
+    "summary": "",
     "profiles": "errors config data",
     # files
     "symbols": "",
@@ -40,16 +42,17 @@ MAY_IMPORT = {
     # the guest's process
     "linux": "errors config state mem elf vec",
     # engines
-    "cost": "errors data state ir vec insn",
+    "cost": "errors data state ir vec insn decode",
     "interp": "config state mem lanes ir vec insn decode cost",
-    "jit": "config state kept mem ir fp vec insn decode interp",
+    "jit": "config state kept mem ir fp vec insn decode cost interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
-    "machine": "errors config state mem traffic profiles elf linux decode cost interp jit bare",
+    "machine": "errors config state mem traffic tables summary profiles elf linux decode cost"
+    " interp jit bare",
     # profiles
     "perf": "errors mem elf symbols decode insn cost interp machine",
     # listeners and reports
-    "trace": "errors state mem traffic vec insn decode disasm cost interp machine perf",
+    "trace": "errors state mem traffic tables vec insn decode disasm cost interp machine perf",
     "report": "mem profiles vec insn decode disasm interp machine",
 }
 """Module or folder of rvsim: what else of rvsim it may import, all of it from rows above."""

@@ -21,7 +21,7 @@ def drawn(total: int | None, count: int) -> str:
     stream = io.StringIO()
     shown = Progress(stream, total)
     for _ in range(count):
-        shown.instruction()
+        shown.add(1)
     shown.clear()
     shown.clear()
     return stream.getvalue()
@@ -46,6 +46,6 @@ def test_output_takes_the_place_of_the_line() -> None:
     output: list[str] = []
     write = shown.behind(lambda text: output.append(stream.getvalue()[-4:]))
     for _ in range(1024):
-        shown.instruction()
+        shown.add(1)
     write(b"hello")
     assert output == ["\r\x1b[K"]

@@ -6,11 +6,14 @@ from pathlib import Path
 from types import SimpleNamespace
 from typing import Any, cast
 
+import numpy as np
+
+from rvsim.cost.batch import BATCH_DTYPE, Batch
+from rvsim.cost.formula import CYCLE
 from rvsim.decode import decode
 from rvsim.lines import Lines
 from rvsim.symbols import Symbol, Symbols
 from rvsim.trace.callgrind import CallgrindTrace
-from rvsim.trace.timing import Row
 from tests.program.bare import Step, step
 
 MAIN, F, G = 0x100, 0x200, 0x300
@@ -28,11 +31,11 @@ def profile_of(tmp_path: Path, *executed: tuple[int, Step]) -> dict[str, list[st
     symbols = [Symbol(n, a, a + 0x100) for n, a in (("main", MAIN), ("f", F), ("g", G))]
     image = SimpleNamespace(name="prog", symbols=Symbols(symbols), lines=Lines())
     trace = CallgrindTrace(str(tmp_path / "out"), cast(Any, SimpleNamespace(image=image)))
-    for n, (pc, insn) in enumerate(executed):
-        row = Row(
-            n, pc, insn.word, 0, 0, 0, 0, n, n, n + 1, 0, 1, 0, b"", pc, 0, b"", trapped=False
-        )
-        trace.row(decode(insn.word, 4, pc), row)
+    rows = np.zeros(len(executed), BATCH_DTYPE)
+    rows["instret"] = rows["code"] = range(len(executed))
+    rows["slot"] = CYCLE
+    rows["charged"] = [pc for pc, _ in executed]
+    trace.batch(Batch(rows, [decode(insn.word, 4, pc) for pc, insn in executed]))
     trace.close()
     header, *functions = (tmp_path / "out").read_text().strip().split("\n\n")
     assert header.endswith(f"summary: {len(executed)} {len(executed)} {len(executed)}")

@@ -90,7 +90,7 @@ def test_rows_until_the_disk_is_full(tmp_path: Path, suffix: str) -> None:
     traces = Traces([Wanted("npy", str(paths[0])), Wanted("spike", str(paths[1]))])
     machine = Machine(cost="x60", **traces.hooks())
     machine.load(elf([FOREVER]))
-    limit = 60_000 if suffix else 1_000_000
+    limit = 30_000 if suffix else 1_000_000
 
     def run() -> None:
         with traces:
@@ -103,7 +103,7 @@ def test_rows_until_the_disk_is_full(tmp_path: Path, suffix: str) -> None:
     data = paths[0].read_bytes()
     (tmp_path / "whole.npy").write_bytes(gzip.decompress(data) if suffix else data)
     rows = np.load(tmp_path / "whole.npy")
-    assert len(rows) in (4096, 8192)
+    assert len(rows) in (2048, 4096, 6144)
     assert suffix or len(paths[1].read_text().splitlines()) == 9000
 
 

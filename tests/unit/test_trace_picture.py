@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
+import numpy as np
 import pytest
 
+from rvsim.cost.batch import BATCH_DTYPE, Batch
+from rvsim.cost.rows import Row
 from rvsim.decode import decode
 from rvsim.perf.region import Region
 from rvsim.trace import steady
 from rvsim.trace.picture import legend, letter, lines, pages
 from rvsim.trace.steady import Iterations, Kept, Step, steady_iterations
-from rvsim.trace.timing import Row
 from tests.program.bare import step
 
 ADDI = step("addi", rd=10, rs1=10, imm=1).word
@@ -21,6 +25,13 @@ def at(pc: int, issue: float, instret: int = 0, **columns: object) -> Step:
         instret, pc, ADDI, 0, 0, 0, 0, issue, issue, issue + 1, 0, 0, 0, b"", pc, 0, b"", False
     )
     return Step(decode(ADDI, 4, pc), row._replace(**columns))  # type: ignore[arg-type]
+
+
+def batch_of(steps: Sequence[Step], numbers: range) -> Batch:
+    """A batch with the places of some of the steps."""
+    rows = np.zeros(len(numbers), BATCH_DTYPE)
+    rows["code"] = numbers
+    return Batch(rows, [step.insn for step in steps])
 
 
 def straight(*steps: Step) -> Iterations:
@@ -125,7 +136,8 @@ def test_a_function_that_is_called_again_is_no_loop() -> None:
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steady, "ENOUGH", 3)
     kept = Kept([Region("loop", 4, 12)])
-    for made in run_of(*[4, 8, 12] * 3):
-        kept.row(made.insn, made.row)
+    steps = run_of(*[4, 8, 12] * 3)
+    for numbers in (range(2), range(2, 9)):
+        kept.batch(batch_of(steps, numbers))
     assert [step.insn.pc for step in kept.steps] == [4, 8, 4]
     assert kept.enough

@@ -8,12 +8,11 @@ from itertools import pairwise
 import numpy as np
 import pytest
 
+from rvsim.cost.batch import Batch
+from rvsim.cost.rows import ROW_DTYPE, Row, each_row
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
-from rvsim.trace.events import Recorder
-from rvsim.trace.recording import Recording
-from rvsim.trace.timing import ROW_DTYPE, Row, Timings
 from tests.cli.programs import A0, A1, A2, E8_M1, FOREVER, elf, exit_with, li, vset
 from tests.program.bare import DATA, Step, load_upper, step
 
@@ -22,13 +21,12 @@ E32_M1 = 0b11_010_000
 
 def timed(program: object, max_insns: int = 100) -> list[Row]:
     """The rows of a run, which add up to what the cost model says."""
-    rows: list[Row] = []
-    timings = Timings([lambda d, row: rows.append(row)])
-    machine = Machine(cost="x60", **Recorder([timings.instruction]).hooks())
+    batches: list[Batch] = []
+    machine = Machine(cost="x60", timed=batches.append)
     machine.load(program)  # type: ignore[arg-type]
-    timings.begin(machine)
     result = machine.run(max_insns=max_insns)
     assert machine.cost is not None
+    rows = [row for batch in batches for _, row in each_row(batch)]
     assert sum(row.cycles for row in rows) == result.cycle
     assert _charges(rows) == machine.cost.stalls
     by_place = {pc: sum(reasons.values()) for pc, reasons in machine.cost.sites()}
@@ -100,31 +98,44 @@ def test_an_ecall_has_a_row_but_does_not_retire() -> None:
 
 def test_an_instruction_that_the_model_does_not_know_takes_no_time() -> None:
     program = elf([vset(E32_M1, avl=4), step("vaesz.vs", vs2=8, vd=12), *exit_with(0)])
-    rows: list[Row] = []
-    timings = Timings([lambda d, row: rows.append(row)])
-    machine = Machine(
-        "generic-rv64gcv", isa="rv64gcv_zvkned", cost="x60",
-        **Recorder([timings.instruction]).hooks(),
-    )  # fmt: skip
+    machine = Machine("generic-rv64gcv", isa="rv64gcv_zvkned", cost="x60", trace=True)
     machine.load(program)
-    timings.begin(machine)
-    machine.run()
-    assert (rows[1].cycles, rows[1].issue) == (0, rows[0].issue)
+    first, second = (Row(*row) for row in machine.run().trace()[:2].tolist())
+    assert (second.cycles, second.issue) == (0, first.issue)
 
 
-def test_a_recording_has_the_same_rows() -> None:
-    recording = Recording()
-    machine = Machine(cost="x60", **recording.hooks())
+def test_a_run_that_is_traced_has_a_row_for_each_instruction() -> None:
+    machine = Machine(cost="x60", trace=True)
     machine.load(elf([FOREVER]))
-    machine.run(max_insns=5000)
-    rows = recording.rows()
+    rows = machine.run(max_insns=5000).trace()
     assert rows["instret"].tolist() == list(range(5000))
     assert sum(rows[name].sum() for name in ("fetch", "slot", "wait", "lost")) == machine.cycle
 
 
 def test_times_need_a_cost_model() -> None:
     with pytest.raises(RvsimError, match="no times without a cost model"):
-        Machine(**Recording().hooks())
+        Machine(trace=True)
+
+
+def test_a_run_that_is_not_traced_says_so() -> None:
+    machine = Machine(cost="x60")
+    machine.load(elf(exit_with(0)))
+    with pytest.raises(RvsimError, match="nothing was traced"):
+        machine.run().trace()
+
+
+def test_rows_as_tables() -> None:
+    machine = Machine(cost="x60", trace=range(1000, 2000))
+    machine.load(build_kernel("softmax_f16"))
+    result = machine.run(max_insns=3000)
+    rows, frame, table = (result.trace(form) for form in ("numpy", "pandas", "pyarrow"))  # type: ignore[arg-type]
+    assert rows["instret"].tolist() == list(range(1000, 2000))
+    for name in rows.dtype.names:
+        values = [v.decode() if isinstance(v, bytes) else v for v in rows[name].tolist()]
+        assert frame[name].tolist() == values
+        assert table[name].to_pylist() == values
+    waited = frame.groupby("reason", observed=True)["wait"].sum()
+    assert waited["raw:alu"] == rows["wait"][rows["reason"] == b"raw:alu"].sum() > 0
 
 
 def test_rows_are_a_numpy_record() -> None:
