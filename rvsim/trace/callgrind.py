@@ -94,8 +94,6 @@ class CallgrindTrace:
     # -- the file
 
     def close(self) -> None:
-        if self._gathered:
-            self._hand_on()
         self._calls.end(0)
         self._add_calls(self._passed[np.newaxis])
         self._file.write("\n".join(self._lines()).encode() + b"\n")
