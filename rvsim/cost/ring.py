@@ -88,6 +88,8 @@ class Ring:
         told = self._record
         if not told[0]:
             told[0] = told[1] = told[2] = self._core[_NOW]
+        if self.at >= BATCH:
+            self._hand_over(BATCH)
         words = self._words
         _PACKED.pack_into(
             self._bytes,
@@ -101,8 +103,6 @@ class Ring:
             *told,
         )
         self.at += 1
-        if self.at == BATCH:
-            self._hand_over(BATCH)
 
     # -- compiled code
 

@@ -100,6 +100,21 @@ def test_batches_are_cut_alike_in_a_long_run() -> None:
     assert_equal(found, expected)
 
 
+def test_the_engines_take_turns() -> None:
+    """The interpreter goes on where native code has left more than a batch."""
+    elf = assemble("""
+    .globl main
+    main: li s1, 4000
+    1:  addi s1, s1, -1; xor t0, t0, s1; bnez s1, 1b
+        .rept 8000; csrr t1, instret; .endr
+        ebreak
+    """)
+    expected, _ = recorded(elf, 1 << 20, None)
+    found, regions = recorded(elf, 1 << 20, 1)
+    assert regions
+    assert_equal(found, expected)
+
+
 def test_records_tell_what_was_accessed() -> None:
     heard: list[tuple[int, int]] = []
 
