@@ -5,6 +5,7 @@ Results go to stdout; progress, notes and errors to stderr, each line of them as
 
 from __future__ import annotations
 
+import errno
 import os
 import sys
 from collections.abc import Sequence
@@ -20,18 +21,29 @@ INTERNAL: Final = 125
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
 """128 + SIGPIPE: what a shell shows for a program whose reader has gone away."""
+_CANNOT_WRITE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
+"""What stdout answers; files that cannot be written are an `RvsimError` where they are written."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
     """Run the command line and exit."""
+    _open_streams()
     code = run(list(sys.argv[1:] if args is None else args))
     try:
         sys.stdout.flush()
     except BrokenPipeError:
         code = _reader_gone()
     except OSError as error:
-        code = _fail(f"cannot write to standard output: {error.strerror}")
+        code = _cannot_write(error)
     sys.exit(code)
+
+
+def _open_streams() -> None:
+    """Streams that are closed (``>&-``) are None: stdout becomes one that can't be written to."""
+    if sys.stdout is None:
+        sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
+    if sys.stderr is None:
+        sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
 
 
 def run(args: list[str]) -> int:
@@ -51,6 +63,7 @@ def run(args: list[str]) -> int:
         return done.exit_code
     except RvsimError as error:
         _say(str(error))
+        _discard_output()
         return error.exit_code
     except click.ClickException as error:
         return _fail(_usage_text(error))
@@ -59,6 +72,9 @@ def run(args: list[str]) -> int:
         return INTERRUPTED
     except BrokenPipeError:
         return _reader_gone()
+    except OSError as error:
+        is_output = error.filename is None and error.errno in _CANNOT_WRITE
+        return _cannot_write(error) if is_output else _internal(error)
     except Exception as error:
         return _internal(error)
 
@@ -84,8 +100,20 @@ def _suggestion(possibilities: Sequence[str] | None) -> str:
     return f": did you mean '{possibilities[0]}'?" if possibilities else ""
 
 
+def _cannot_write(error: OSError) -> int:
+    code = _fail(f"cannot write to standard output: {error.strerror}")
+    _discard_output()
+    return code
+
+
 def _reader_gone() -> int:
     """Nobody reads stdout: end quietly, also when Python flushes it at its exit."""
+    _discard_output()
+    return BROKEN_PIPE
+
+
+def _discard_output() -> None:
+    """What a stream cannot take is no second error, and none at Python's exit."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:
@@ -93,7 +121,6 @@ def _reader_gone() -> int:
         except OSError:
             os.dup2(nowhere, stream.fileno())
     os.close(nowhere)
-    return BROKEN_PIPE
 
 
 def _internal(error: Exception) -> int:

@@ -28,6 +28,7 @@ _NO_WAY_OUT: Final = (
     " and this file has no such symbol"
 )
 _BETWEEN_LOOKS: Final = 5000
+_NOTED: Final = "rvsim.noted"
 _GUEST_ARGS: Final = "rvsim.guest_args"
 
 
@@ -135,7 +136,10 @@ def executable(file: str) -> str:
         return file
     stem = file.removesuffix(".elf")
     if stem in kernel_names():
-        note(f"there is no file {file}: building the bundled kernel {stem}")
+        noted = click.get_current_context().meta.setdefault(_NOTED, set())
+        if file not in noted:
+            note(f"there is no file {file}: building the bundled kernel {stem}")
+            noted.add(file)
         return str(build_kernel(stem))
     if "/" not in file:
         try:

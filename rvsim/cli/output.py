@@ -51,14 +51,15 @@ class WholeFile:
         self._file = open(handle, "w", encoding="utf-8")  # noqa: SIM115 (closed by `write`)
 
     def _error(self, error: OSError) -> RvsimError:
-        return RvsimError(f"cannot write {self.path}: {error.strerror}")
+        place = "to standard output" if self.path == "-" else self.path
+        return RvsimError(f"cannot write {place}: {error.strerror}")
 
     def write_text(self, text: str) -> None:
         """Write the text and put the file in its place."""
-        if self._file is None:
-            sys.stdout.write(text)
-            return
         try:
+            if self._file is None:
+                sys.stdout.write(text)
+                return
             with self._file as file:
                 file.write(text)
             if self._partial is not None:
@@ -68,6 +69,8 @@ class WholeFile:
                 os.replace(self._partial, self.path)
                 self._partial = None
         except OSError as error:
+            if self._file is None and isinstance(error, BrokenPipeError):
+                raise
             raise self._error(error) from None
 
     def __exit__(

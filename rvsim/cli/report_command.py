@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import sys
+from collections.abc import Sequence
+from contextlib import ExitStack, nullcontext, redirect_stdout
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -19,6 +22,7 @@ if TYPE_CHECKING:
     from rvsim.cli.page import Program
 
 _FAILED = 1
+_NOT_WRITTEN = 2
 
 
 class NothingToReport(RvsimError):
@@ -43,9 +47,11 @@ class NothingToReport(RvsimError):
 )
 @click.option(
     "--timeline",
-    type=click.IntRange(1, 20),
+    type=click.IntRange(0, 20),
     metavar="N",
-    help="Run once more, slowly, and draw N iterations of the hottest loop in the pipeline.",
+    default=2,
+    show_default=True,
+    help="Run once more, and draw N iterations of the hottest loop in the pipeline; 0 for none.",
 )
 @machine_options
 @cycle_options
@@ -56,32 +62,64 @@ def command(
     /,
     files: tuple[str, ...],
     path: str,
-    timeline: int | None,
+    timeline: int,
     **others: Any,
 ) -> int:  # fmt: skip
     """Run RISC-V executables, or bundled kernels, and write a page on their cycles.
 
-    The page stands for itself: it needs no network, and no scripts.  Several programs stand side
-    by side.  What they write is shown only of those that fail; then the exit code is 1.
+    The page stands for itself: it needs no network.  Several programs stand side by side.  What
+    they write is shown only of those that fail; then the exit code is 1.  Their cycles are printed
+    as by compare, also where the page cannot be written.
     """
-    from rvsim.cli.cycle_output import labels, measured
+    from rvsim.cli.cycle_output import measured
     from rvsim.cli.output import WholeFile
-    from rvsim.cli.page import Program, page
 
     guest, options = Guest.take(ctx, others), CycleOptions(**others)
-    with WholeFile(path) as file:
+    with ExitStack() as stack:
+        file: WholeFile | None = None
+        try:
+            file = stack.enter_context(WholeFile(path))
+        except RvsimError as error:
+            click.echo(f"rvsim: {error}", err=True)
         runs = [_checked(name, measured(name, guest, options, quiet=True)) for name in files]
-        programs = [
-            Program(name, run.whole, run.profile, run.result.machine.config.vlen)
-            for name, run in zip(labels(files), runs, strict=True)
-        ]
-        if timeline is not None:
-            programs = [
-                _with_iterations(program, file_of, guest, options, timeline)
-                for program, file_of in zip(programs, files, strict=True)
-            ]
-        file.write_text(page(programs))
+        try:
+            if file is None:
+                return _NOT_WRITTEN
+            file.write_text(_page(files, runs, guest, options, timeline))
+        finally:
+            _show_result(files, runs, to_stderr=path == "-")
     return _FAILED if any(run.result.exit_code for run in runs) else 0
+
+
+def _show_result(files: Sequence[str], runs: Sequence[Run], *, to_stderr: bool) -> None:
+    from rvsim.cli.cycle_output import labels
+    from rvsim.cli.cycle_tables import show_comparison
+    from rvsim.perf import compare
+
+    profiles = [run.profile for run in runs]
+    with redirect_stdout(sys.stderr) if to_stderr else nullcontext():
+        show_comparison(labels(files), profiles, compare(profiles))
+
+
+def _page(
+    files: Sequence[str], runs: Sequence[Run], guest: Guest, options: CycleOptions, timeline: int
+) -> str:
+    from rvsim.cli.cycle_output import labels
+    from rvsim.cli.page import Program, page
+
+    programs = [
+        Program(name, run.whole, run.profile, run.result.machine.config.vlen)
+        for name, run in zip(labels(files), runs, strict=True)
+    ]
+    if not timeline:
+        return page(programs, "Not asked for: --timeline 2 draws two iterations.")
+    programs = [
+        program
+        if run.result.exit_code
+        else _with_iterations(program, file, guest, options, timeline)
+        for program, run, file in zip(programs, runs, files, strict=True)
+    ]
+    return page(programs, "There is none: no loop that has no other inside has run to its end.")
 
 
 def _with_iterations(
@@ -91,13 +129,18 @@ def _with_iterations(
     from rvsim.cli.page import hottest_innermost
     from rvsim.cli.steady_run import steady_run
     from rvsim.perf import Region
+    from rvsim.trace.session import NothingTraced
     from rvsim.trace.steady import steady_iterations
 
     loop = hottest_innermost(program)
     if loop is None:
         return program
     where = Region(f"{loop.start:x}-{loop.end:x}", loop.start, loop.end)
-    _, kept, _ = steady_run(file, guest, options, None, [where])
+    try:
+        _, kept, _ = steady_run(file, guest, options, None, [where])
+    except NothingTraced:  # its input was there once, as that of a pipe
+        note(f"{program.name} did not come to its hottest loop again: no picture of it")
+        return program
     return replace(program, iterations=steady_iterations(kept.steps, wanted))
 
 

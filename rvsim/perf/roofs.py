@@ -98,17 +98,17 @@ def _vector_rates(core: Core, sew: int, vlen: int) -> Iterator[tuple[float, Unit
 
 
 def memory_roofs(core: Core, vlen: int) -> list[Roof]:
-    """Bytes a cycle, if all data come from there.
+    """Bytes a cycle, if all data come from there; memories that take no time are no limit.
 
     >>> from rvsim.cost import load_core
     >>> [(roof.name, round(roof.rate, 2)) for roof in memory_roofs(load_core("x60"), 256)]
     [('L1', 16.0), ('L2', 5.04), ('DRAM', 4.27)]
     """
     load = max(_elements(core, Unit.VLOAD_UNIT, 8, vlen, lmul) for lmul in _LMULS)
+    lines = (("L2", core.l2.fill, "l2.fill"), ("DRAM", core.dram.read, "dram.read"))
     return [
         Roof("L1", load, _occupancy(Unit.VLOAD_UNIT)),
-        Roof("L2", core.l1d.line / core.l2.fill, "l2.fill"),
-        Roof("DRAM", core.l1d.line / core.dram.read, "dram.read"),
+        *(Roof(name, core.l1d.line / cycles, number) for name, cycles, number in lines if cycles),
     ]
 
 

@@ -75,11 +75,16 @@ class Line:
         return (NOTHING * before + part).rstrip() if part else ""
 
 
+def origin(shown: Iterations) -> int:
+    """The cycle of the run that is cycle 0 of the picture: the first instruction could issue."""
+    return floor(shown.steps[0][0].row.before)
+
+
 def lines(shown: Iterations) -> list[Line]:
-    """The rows of the picture, whose cycle 0 is where the first instruction could have issued."""
-    origin = floor(shown.steps[0][0].row.before)
+    """The rows of the picture."""
+    begin = origin(shown)
     numbered = [(n, step) for n, steps in enumerate(shown.steps) for step in steps]
-    return [Line(_label(n, step), *_cells(step, origin)) for n, step in numbered]
+    return [Line(_label(n, step), *_cells(step, begin)) for n, step in numbered]
 
 
 def _label(iteration: int, step: Step) -> str:
@@ -136,18 +141,27 @@ def _ruler(first: int, count: int) -> str:
 
 def legend(shown: Iterations, picture: Sequence[Line]) -> list[tuple[str, str]]:
     """(cell, meaning) of what is in the picture, and for waits the cycles of each reason."""
-    waited: dict[str, dict[str, float]] = {}
+    waited = waits(shown)
+    found = []
+    for cell, meaning in meanings(picture):
+        parts = ", ".join(f"{name} {cycles:g}" for name, cycles in waited.get(cell, {}).items())
+        found.append((cell, f"{meaning}: {parts}" if parts else meaning))
+    return found
+
+
+def meanings(picture: Sequence[Line]) -> list[tuple[str, str]]:
+    """(cell, meaning) of what is in the picture."""
+    used = set().union(*(line.cells for line in picture))
+    return [(cell, meaning) for cell, meaning in _MEANINGS.items() if cell in used]
+
+
+def waits(shown: Iterations) -> dict[str, dict[str, float]]:
+    """Cycles by reason, of each cell that stands for reasons."""
+    found: dict[str, dict[str, float]] = {}
     for steps in shown.steps:
         for _, row in steps:
             for _, reason, cycles in row.charges():
                 if reason != "issue":
-                    of = waited.setdefault(letter(reason), {})
+                    of = found.setdefault(letter(reason), {})
                     of[reason] = of.get(reason, 0) + cycles
-    used = set().union(*(line.cells for line in picture))
-    found = []
-    for cell, meaning in _MEANINGS.items():
-        if cell in used:
-            reasons = waited.get(cell, {})
-            parts = ", ".join(f"{name} {cycles:g}" for name, cycles in reasons.items())
-            found.append((cell, f"{meaning}: {parts}" if parts else meaning))
     return found

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import struct
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -128,6 +130,21 @@ def test_bad_file_leaves_an_old_trace_alone(rvsim: Cli, tmp_path: Path) -> None:
     log.write_text("old")
     assert rvsim("run", os.devnull, "--trace", f"spike:{log}").code == 2
     assert log.read_text() == "old"
+
+
+@pytest.mark.parametrize("unbuffered", ["", "1"])
+@pytest.mark.parametrize(
+    ("to", "why"), [(">/dev/full", "No space left on device"), (">&-", "Bad file descriptor")]
+)
+def test_stdout_that_cannot_be_written(to: str, why: str, unbuffered: str) -> None:
+    done = subprocess.run(
+        ["sh", "-c", f"exec {sys.executable} -m rvsim explain 0x13 {to}"],
+        env=os.environ | {"PYTHONUNBUFFERED": unbuffered},
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"rvsim: cannot write to standard output: {why}\n"
 
 
 def test_json_into_a_device_keeps_the_device(rvsim: Cli, program: Program) -> None:

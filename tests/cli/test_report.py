@@ -2,22 +2,33 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import io
 import json
+import os
+import re
+import resource
+import signal
+import subprocess
+import sys
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
-from rvsim.cli.page.pipeline import CELL
 from tests.cli.conftest import Cli
 from tests.cli.page_reader import Page
-from tests.cli.programs import A0, A1, E8_M1, exit_with, li, vset, write
+from tests.cli.programs import A0, A1, A2, E8_M1, exit_with, li, syscall, vset, write
 from tests.program.bare import DATA, Step, load_upper, step
 from tools.golden_traces import TRACES
 
 Program = Callable[..., str]
 SAXPY = TRACES / "saxpy.elf"
+RVSIM = (sys.executable, "-m", "rvsim")
 V8 = 8
 VMADOT = step("smt.vmadot", vd=V8, vs1=1, vs2=2)
 TILE: Sequence[Step] = (
@@ -30,10 +41,25 @@ TILE: Sequence[Step] = (
 )
 
 
+FLAT = str(Path(__file__).with_name("flat_core.toml"))
+PRODUCTS: Sequence[Step] = (
+    li(A0, 10),
+    step("mul", rd=A1, rs1=A1, rs2=A1),
+    step("addi", rd=A0, rs1=A0, imm=-1),
+    step("bne", rs1=A0, rs2=0, imm=-8),
+)
+"""Ten rounds of 5 cycles, which a product waits for the one before it."""
+COUNT_DOWN: Sequence[Step] = (
+    step("beq", rs1=A0, rs2=0, imm=12),
+    step("addi", rd=A0, rs1=A0, imm=-1),
+    step("bne", rs1=A0, rs2=0, imm=-4),
+)
+
+
 def page_of(rvsim: Cli, tmp_path: Path, *args: str | Path) -> Page:
     path = tmp_path / "report.html"
     result = rvsim("report", *args, "-o", path)
-    assert (result.code, result.out, result.err) == (0, "", "")
+    assert (result.code, result.err) == (0, "")
     return Page(path.read_text("utf-8"))
 
 
@@ -66,7 +92,7 @@ def test_totals_are_those_of_run_cycles(
 def test_page_stands_for_itself(rvsim: Cli, tmp_path: Path) -> None:
     page = page_of(rvsim, tmp_path, SAXPY)
     assert (page.loads, page.unclosed) == ([], [])
-    assert {tag for tag, _ in page.tags} & {"script", "link", "iframe", "img", "object"} == set()
+    assert {tag for tag, _ in page.tags} & {"link", "iframe", "img", "object"} == set()
     text = (tmp_path / "report.html").read_text("utf-8")
     assert "url(" not in text
     assert "@import" not in text
@@ -74,17 +100,23 @@ def test_page_stands_for_itself(rvsim: Cli, tmp_path: Path) -> None:
     metas = [attrs for tag, attrs in page.tags if tag == "meta"]
     assert {"name": "viewport", "content": "width=device-width, initial-scale=1"} in metas
     assert "prefers-color-scheme: dark" in text
+    (script,) = re.findall("<script>(.*?)</script>", text, re.DOTALL)
+    allowed = base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()
+    (policy,) = [m["content"] for m in metas if m.get("http-equiv") == "Content-Security-Policy"]
+    assert policy == (
+        f"default-src 'none'; style-src 'unsafe-inline'; script-src 'sha256-{allowed}'"
+    )
 
 
 def test_every_picture_says_what_it_is(rvsim: Cli, tmp_path: Path) -> None:
     page = page_of(rvsim, tmp_path, SAXPY)
-    pictures = [attrs for tag, attrs in page.tags if tag == "svg"]
-    assert len(pictures) == 2
-    assert all(attrs["role"] == "img" and attrs["aria-label"] for attrs in pictures)
+    pictures = [attrs for _, attrs in page.tags if attrs.get("role") in ("img", "group")]
+    assert [p["class"] for p in pictures] == ["bar", "roofline", "view"]
+    assert all(p["aria-label"] for p in pictures)
 
 
 def test_pieces_of_a_bar_fill_it(rvsim: Cli, tmp_path: Path) -> None:
-    page = page_of(rvsim, tmp_path, SAXPY)
+    page = page_of(rvsim, tmp_path, SAXPY, "--timeline", "0")
     end = 0.0
     for tag, attrs in page.tags:
         if tag == "rect":
@@ -153,21 +185,83 @@ def test_pipeline_is_that_of_timeline(rvsim: Cli, tmp_path: Path) -> None:
     page = page_of(rvsim, tmp_path, SAXPY, "--roi", "saxpy", "--timeline", "1")
     text = rvsim("timeline", SAXPY, "--roi", "saxpy", "--iterations", 1, "--width", 400).out
     cells = "".join(line[47:] for line in text.splitlines()[3:] if line.startswith(" 0 "))
-    drawn = dict.fromkeys(("issue", "execute", "queued", "wait"), 0.0)
+    (cycles,) = [attrs["data-cycles"] for _, attrs in page.tags if "data-cycles" in attrs]
+    drawn: Counter[str] = Counter()
     for tag, attrs in page.tags:
-        if tag == "rect" and attrs["class"] in drawn:
-            drawn[attrs["class"] or ""] += float(attrs["width"] or "") / CELL
-    waits = sum(cell not in "I=- " for cell in cells)
-    counts = [cells.count("I"), cells.count("="), cells.count("-"), waits]
-    assert list(drawn.values()) == counts
-    assert counts[0] == 9
-    assert page.row("I") == ["issues"]
-    assert len([tag for tag, _ in page.tags if tag == "svg"]) == 3
+        colour = attrs.get("class") or ""
+        if tag == "rect" and attrs["height"] == "100%":
+            drawn[colour] += round(
+                float((attrs["width"] or "").rstrip("%")) * int(cycles or 0) / 100
+            )
+    waits = drawn.total() - drawn["f-0"] - drawn["f-execute"] - drawn["f-queued"]
+    assert waits == sum(cell not in "I=- " for cell in cells)
+    assert (drawn["f-execute"], drawn["f-queued"]) == (cells.count("="), cells.count("-"))
+    assert drawn["f-0"] == cells.count("I") == 9
+    assert page.row("I") == ["issues", ""]
 
 
-def test_no_pipeline_without_a_loop(rvsim: Cli, tmp_path: Path, program: Program) -> None:
-    page = page_of(rvsim, tmp_path, program(*TILE), "--timeline", "2")
+def test_numbers_of_the_pipeline_add_up(rvsim: Cli, tmp_path: Path, program: Program) -> None:
+    """A product of 5 cycles that waits for the one before, and what goes with it: by hand."""
+    page = page_of(rvsim, tmp_path, program(*PRODUCTS), "--core-set", FLAT)
+    assert page.row("0 10004 mul a1, a1, a1") == ["4", "4", "9", "4", "raw:mul 4"]
+    assert page.row("0 10008 addi a0, a0, -0x1") == ["4", "4", "5", "", ""]
+    assert page.row("0 1000c bne a0, zero, 0x10004") == ["5", "5", "6", "", ""]
+    assert page.row("1 10004 mul a1, a1, a1") == ["9", "9", "14", "4", "raw:mul 4"]
+    assert page.row("r") == ["waits for a result", "raw:mul 8"]
+
+
+def test_loops_of_one_function_stand_side_by_side(
+    rvsim: Cli, tmp_path: Path, program: Program
+) -> None:
+    """The second program has no loop: its place is empty."""
+    page = page_of(rvsim, tmp_path, program(*PRODUCTS), program(*TILE, name="tile.elf"))
+    text = (tmp_path / "report.html").read_text("utf-8")
+    assert "tile: not among its hot loops." in text
+    assert [attrs for _, attrs in page.tags if attrs.get("class") == "program"] != []
+
+
+@pytest.mark.parametrize(
+    ("steps", "options", "why"),
+    [
+        (TILE, ["--timeline", "2"], "no loop that has no other inside"),
+        (PRODUCTS, ["--timeline", "0"], "--timeline 2 draws two iterations"),
+    ],
+)
+def test_no_pipeline(
+    rvsim: Cli,
+    tmp_path: Path,
+    program: Program,
+    steps: Sequence[Step],
+    options: list[str],
+    why: str,
+) -> None:
+    page = page_of(rvsim, tmp_path, program(*steps), *options)
     assert len([tag for tag, _ in page.tags if tag == "svg"]) == 2
+    assert "script" not in {tag for tag, _ in page.tags}
+    assert why in (tmp_path / "report.html").read_text("utf-8")
+
+
+def test_input_that_is_there_once(
+    rvsim: Cli, tmp_path: Path, program: Program, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The program counts down from the byte that it reads; the second run reads nothing."""
+    steps = (
+        li(A0, 0),
+        load_upper(A1, DATA),
+        li(A2, 1),
+        *syscall(63),
+        step("lbu", rd=A0, rs1=A1, imm=0),
+        *COUNT_DOWN,
+    )
+    stdin = SimpleNamespace(buffer=io.BytesIO(b"\x09"))
+    monkeypatch.setattr("sys.stdin", stdin)
+    path = tmp_path / "report.html"
+    result = rvsim("report", program(*steps), "-o", path)
+    assert result.code == 0
+    assert (
+        result.err == "rvsim: note: prog did not come to its hottest loop again: no picture of it\n"
+    )
+    assert "pipeline" in path.read_text("utf-8")
 
 
 def test_names_are_text(rvsim: Cli, tmp_path: Path, program: Program) -> None:
@@ -180,16 +274,23 @@ def test_a_program_that_fails(rvsim: Cli, tmp_path: Path, program: Program) -> N
     bad = program(*write(1, 3), *exit_with(7), data=b"no\n")
     path = tmp_path / "report.html"
     result = rvsim("report", bad, "-o", path)
-    assert (result.code, result.out) == (1, "")
+    assert result.code == 1
     note = f"rvsim: note: {bad} ended with exit code 7: its cycles may mean little\n"
     assert result.err == f"no\n{note}"
     assert path.exists()
 
 
+def test_the_result_is_printed(rvsim: Cli, tmp_path: Path) -> None:
+    result = rvsim("report", SAXPY, "-o", tmp_path / "report.html")
+    assert (result.code, result.err) == (0, "")
+    assert result.out == rvsim("compare", SAXPY).out
+
+
 def test_page_on_stdout(rvsim: Cli) -> None:
     result = rvsim("report", SAXPY, "-o", "-")
-    assert (result.code, result.err) == (0, "")
+    assert result.code == 0
     assert result.out.lstrip().startswith("<!DOCTYPE html>")
+    assert result.err == rvsim("compare", SAXPY).out
 
 
 def test_unknown_instructions_are_named_on_the_page(
@@ -224,8 +325,84 @@ def test_a_name_that_there_is_not(rvsim: Cli, tmp_path: Path) -> None:
     assert result.err == "rvsim: there is no symbol 'saxpi': did you mean 'saxpy'?\n"
 
 
+# -- a page that cannot be written: the result is printed all the same
+
+
 def test_a_path_that_cannot_be_written(rvsim: Cli, tmp_path: Path) -> None:
     path = tmp_path / "none" / "report.html"
     result = rvsim("report", SAXPY, "-o", path)
-    assert (result.code, result.out) == (2, "")
+    assert result.code == 2
     assert result.err == f"rvsim: cannot write {path}: No such file or directory\n"
+    assert result.out == rvsim("compare", SAXPY).out
+
+
+def test_a_full_disk(rvsim: Cli) -> None:
+    result = rvsim("report", SAXPY, "-o", "/dev/full")
+    assert result.code == 2
+    assert result.err == "rvsim: cannot write /dev/full: No space left on device\n"
+    assert result.out == rvsim("compare", SAXPY).out
+
+
+def test_a_disk_that_fills_up_leaves_an_old_page_alone(tmp_path: Path) -> None:
+    path = tmp_path / "report.html"
+    path.write_text("old")
+    done = subprocess.run(
+        [*RVSIM, "report", SAXPY, "-o", path, "--no-cache"],
+        preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 10, 1 << 10)),
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2
+    assert done.stderr == f"rvsim: cannot write {path}: File too large\n"
+    assert "cycles                    617" in done.stdout
+    assert path.read_text() == "old"
+    assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
+
+
+def test_stdout_that_is_full(tmp_path: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*RVSIM, "report", SAXPY, "-o", "-"], stdout=full, stderr=subprocess.PIPE, text=True
+        )
+    assert done.returncode == 2
+    *printed, error = done.stderr.splitlines()
+    assert error == "rvsim: cannot write to standard output: No space left on device"
+    assert "cycles                    617" in printed
+
+
+@pytest.mark.parametrize("output", ["-", "report.html"])
+def test_a_reader_that_goes_away(tmp_path: Path, output: str) -> None:
+    path = "-" if output == "-" else tmp_path / output
+    ours, theirs = os.pipe()
+    os.close(ours)
+    command = [*RVSIM, "report", SAXPY, "-o", path]
+    done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True)
+    os.close(theirs)
+    assert done.returncode == 128 + signal.SIGPIPE
+    assert ("cycles                    617" in done.stderr) is (output == "-")
+    assert (tmp_path / "report.html").exists() is (output != "-")
+
+
+def test_a_named_pipe_whose_reader_goes_away(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(
+        [*RVSIM, "report", SAXPY, "-o", pipe],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    ) as run:
+        os.close(os.open(pipe, os.O_RDONLY))
+        out, err = run.communicate(timeout=60)
+    assert run.returncode == 2
+    assert err == f"rvsim: cannot write {pipe}: Broken pipe\n"
+    assert "cycles                    617" in out
+
+
+def test_stdout_that_is_closed(tmp_path: Path) -> None:
+    command = f"exec {sys.executable} -m rvsim report {SAXPY} -o - >&-"
+    done = subprocess.run(["sh", "-c", command], stderr=subprocess.PIPE, text=True)
+    assert done.returncode == 2
+    *printed, error = done.stderr.splitlines()
+    assert error == "rvsim: cannot write to standard output: Bad file descriptor"
+    assert "cycles                    617" in printed

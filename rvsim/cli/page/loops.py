@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -37,6 +38,7 @@ class Instruction:
 class Annotated:
     """A loop without those inside; a line of text is a source line, or says what is left out."""
 
+    function: str
     title: str
     about: str
     lines: tuple[Instruction | str, ...]
@@ -52,6 +54,22 @@ def hot_loops(program: Program) -> list[Annotated]:
         for sites, loop in _by_cycles(program)[:_MOST_LOOPS]
         if _cycles(sites) >= _SMALL * part.cycles
     ]
+
+
+def loops_abreast(programs: Sequence[Program]) -> list[list[Annotated | None]]:
+    """Hot loops of several programs: in a row those of one function, or None in their place.
+
+    A function's second loop stands beside the second ones of the others.
+    """
+    found: list[dict[tuple[str, int], Annotated]] = []
+    for program in programs:
+        count: Counter[str] = Counter()
+        found.append({})
+        for hot in hot_loops(program):
+            found[-1][hot.function, count[hot.function]] = hot
+            count[hot.function] += 1
+    keys = dict.fromkeys(key for loops in found for key in loops)
+    return [[loops.get(key) for loops in found] for key in keys]
 
 
 def hottest_innermost(program: Program) -> Loop | None:
@@ -84,8 +102,10 @@ def _annotated(sites: Sequence[Site], loop: Loop, part: Profile) -> Annotated:
     total = _cycles(sites)
     inside = "" if loop.is_innermost else ", without the loops inside"
     found = bounds(part.core, loop)
+    function = part.function_at(loop.head)
     return Annotated(
-        title=f"{part.function_at(loop.head)}: loop {loop.start:x}-{loop.end:x}",
+        function=function,
+        title=f"{function}: loop {loop.start:x}-{loop.end:x}",
         about=(
             f"{loop.iterations:,} iterations of {total / loop.iterations:.2f} cycles:"
             f" {number(total)} cycles, {share(total, part.cycles)}{inside}"

@@ -1,92 +1,192 @@
-"""Iterations of a loop in the pipeline: a row for each instruction, a column for each cycle."""
+"""Iterations of loops in the pipeline: a lane for each instruction, on one scale of cycles.
+
+Places along a lane are shares of its width, so that the picture is zoomed by changing that width.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
+from rvsim.cli.page.programs import Program
+from rvsim.cli.page.stalls import colour_of
 from rvsim.cli.page.tables import Row, Table
-from rvsim.trace.picture import EXECUTE, ISSUE, NOTHING, QUEUED, Line, legend, lines
-from rvsim.trace.steady import Iterations
+from rvsim.cost.reasons import REASONS
+from rvsim.disasm import disassemble
+from rvsim.perf.groups import group_of
+from rvsim.trace.picture import (
+    EXECUTE,
+    ISSUE,
+    NOTHING,
+    QUEUED,
+    Line,
+    letter,
+    lines,
+    meanings,
+    origin,
+    waits,
+)
+from rvsim.trace.steady import Iterations, Step
 
-CELL: Final = 10
-ROW: Final = 17
-_LETTER: Final = 7.3
-_GAP: Final = 2
-_TOP: Final = 20
 _EVERY: Final = 10
-_MOST_ROWS: Final = 240
+_MINOR: Final = 50
+_MOST_LANES: Final = 240
 _MOST_CYCLES: Final = 1200
-_KINDS: Final = {ISSUE: "issue", EXECUTE: "execute", QUEUED: "queued"}
+_COLOURS: Final[Mapping[str, int | str]] = {
+    ISSUE: colour_of("issue"),
+    EXECUTE: "execute",
+    QUEUED: "queued",
+    **{letter(reason): colour_of(group_of(reason)) for reason in REASONS if reason != "issue"},
+}
+"""Of each cell of the text picture; waits have the colours that they have in the stall bar."""
 
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """Cells of one kind, side by side, with the sign of the text picture."""
+    """Cells of one kind, side by side; places are in percent of the lane."""
 
-    kind: str
     sign: str
-    x: float
+    colour: int | str
+    start: float
     width: float
+    is_one: bool
+
+    @property
+    def middle(self) -> float:
+        return self.start + self.width / 2
 
 
 @dataclass(frozen=True, slots=True)
-class Drawn:
-    """An instruction: its text, and its cells."""
+class Lane:
+    """An instruction: its iteration, its runs, and all that is known of it in one line."""
 
-    label: str
-    y: float
+    iteration: int
+    address: str
+    text: str
+    about: str
     runs: tuple[Run, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Pipeline:
-    """The picture and its legend; `cut` if it is not the whole of the iterations."""
+class Part:
+    """The lanes of one program; `cut` if they are not the whole of its iterations."""
 
+    name: str
     title: str
-    width: float
-    height: float
-    cell: int
-    row: int
-    rulers: tuple[tuple[float, int], ...]
-    drawn: tuple[Drawn, ...]
-    legend: Table
+    lanes: tuple[Lane, ...]
+    numbers: Table
     cut: bool
 
 
-def pipeline(shown: Iterations) -> Pipeline:
-    """The picture of iterations, no more than a page can show."""
-    picture = lines(shown)
-    kept = [line for line in picture[:_MOST_ROWS] if line.start < _MOST_CYCLES]
-    left = _LETTER * (_GAP + max(len(line.label.rstrip()) for line in kept))
-    end = min(_MOST_CYCLES, max(line.start + len(line.cells) for line in kept))
+@dataclass(frozen=True, slots=True)
+class Ruler:
+    """The number of a cycle, in percent of the lane; it is `minor` between the hundreds."""
+
+    at: float
+    cycle: int
+    minor: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Pipeline:
+    """The programs one below the other, whose lanes are `cycles` long."""
+
+    cycles: int
+    label: int
+    rulers: tuple[Ruler, ...]
+    parts: tuple[Part, ...]
+    legend: Table
+
+
+def pipeline(programs: Sequence[Program]) -> Pipeline | None:
+    """The picture of their iterations, no more than a page can show; None if none has any."""
+    shown = [(p.name, p.iterations, lines(p.iterations)) for p in programs if p.iterations]
+    if not shown:
+        return None
+    ends = [line.start + len(line.cells) for _, _, found in shown for line in found[:_MOST_LANES]]
+    cycles = min(_MOST_CYCLES, max(ends)) + 1
+    parts = tuple(_part(*program, cycles) for program in shown)
     return Pipeline(
-        title=f"{len(shown.steps)} of {shown.count:,} iterations in a row, {shown.cycles:.1f}"
-        " cycles each",
-        width=left + CELL * (end + 1),
-        height=_TOP + ROW * len(kept) + 4,
-        cell=CELL,
-        row=ROW,
-        rulers=tuple((left + CELL * n, n) for n in range(0, end, _EVERY)),
-        drawn=tuple(
-            Drawn(line.label.rstrip(), _TOP + ROW * i, tuple(_runs(line, left, end)))
-            for i, line in enumerate(kept)
-        ),
-        legend=Table(
-            ("sign", "an instruction …"),
-            tuple(Row((sign, meaning)) for sign, meaning in legend(shown, picture)),
-            text=1,
-        ),
-        cut=len(kept) < len(picture) or any(x.start + len(x.cells) > end for x in kept),
+        cycles,
+        max(len(lane.text) for part in parts for lane in part.lanes),
+        tuple(Ruler(100 * n / cycles, n, n % _MINOR != 0) for n in range(0, cycles - 3, _EVERY)),
+        parts,
+        _legend([(name, iterations) for name, iterations, _ in shown], [x[2] for x in shown]),
     )
 
 
-def _runs(line: Line, left: float, end: int) -> Iterator[Run]:
+def _part(name: str, shown: Iterations, picture: Sequence[Line], cycles: int) -> Part:
+    steps = [(n, step) for n, steps in enumerate(shown.steps) for step in steps]
+    begin = origin(shown)
+    kept = [
+        (n, step, line)
+        for (n, step), line in zip(steps[:_MOST_LANES], picture, strict=False)
+        if line.start < cycles
+    ]
+    first, last = shown.first + 1, shown.first + len(shown.steps)
+    return Part(
+        name,
+        f"iterations {first} to {last} of {shown.count:,} in a row, {shown.cycles:.1f} cycles each",
+        tuple(_lane(n, step, line, begin, cycles) for n, step, line in kept),
+        _numbers([(n, step) for n, step, _ in kept], begin),
+        len(kept) < len(steps) or any(x.start + len(x.cells) > cycles for _, _, x in kept),
+    )
+
+
+def _lane(n: int, step: Step, line: Line, begin: int, cycles: int) -> Lane:
+    text = disassemble(step.insn)
+    issue, start, done, waited, why = _cells(step, begin)
+    about = f"iteration {n}, {step.insn.pc:x} {text}: issue {issue}, start {start}, done {done}"
+    waiting = f"; waited {waited}: {why}" if why else ""
+    return Lane(n, f"{step.insn.pc:x}", text, about + waiting, tuple(_runs(line, cycles)))
+
+
+def _runs(line: Line, cycles: int) -> Iterator[Run]:
     at = line.start
-    for sign, cells in groupby(line.within(line.start, end)):
+    for sign, cells in groupby(line.within(line.start, cycles)):
         width = len(list(cells))
         if sign != NOTHING:
-            yield Run(_KINDS.get(sign, "wait"), sign, left + CELL * at, CELL * width)
+            share = 100 / cycles
+            yield Run(sign, _COLOURS[sign], share * at, share * width, width == 1)
         at += width
+
+
+def _numbers(steps: Sequence[tuple[int, Step]], begin: int) -> Table:
+    """A row for each lane."""
+    rows = (
+        Row((f"{n} {step.insn.pc:x} {disassemble(step.insn)}", *_cells(step, begin)))
+        for n, step in steps
+    )
+    head = ("iteration and instruction", "issue", "start", "done", "waited", "for")
+    return Table(head, tuple(rows), text=5)
+
+
+def _cells(step: Step, begin: int) -> tuple[str, str, str, str, str]:
+    """Cycles of the picture: issue, start and done; how long it was waited, and for what."""
+    row = step.row
+    charges = [charge for charge in row.charges() if charge[1] != "issue"]
+    times = [f"{time - begin:g}" for time in (row.issue, row.start, row.done)]
+    waited = f"{sum(cycles for _, _, cycles in charges):g}" if charges else ""
+    why = ", ".join(_charge(step, *charge) for charge in charges)
+    return times[0], times[1], times[2], waited, why
+
+
+def _charge(step: Step, pc: int, reason: str, cycles: float) -> str:
+    where = "" if pc == step.insn.pc else f" at {pc:x}"
+    return f"{reason} {cycles:g}{where}"
+
+
+def _legend(shown: Sequence[tuple[str, Iterations]], pictures: Sequence[Sequence[Line]]) -> Table:
+    """What the signs mean, and for waits the cycles of each reason in each program."""
+    waited = [waits(iterations) for _, iterations in shown]
+    rows = []
+    for sign, meaning in meanings([line for picture in pictures for line in picture]):
+        reasons = [
+            ", ".join(f"{reason} {cycles:g}" for reason, cycles in of.get(sign, {}).items())
+            for of in waited
+        ]
+        rows.append(Row((sign, meaning, *reasons), colour=_COLOURS[sign]))
+    names = [f"cycles in {name}" for name, _ in shown] if len(shown) > 1 else ["cycles"]
+    return Table(("sign", "an instruction …", *names), tuple(rows), text=1)

@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from base64 import b64encode
 from collections.abc import Sequence
+from hashlib import sha256
+from importlib.resources import files
+from typing import Final
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
+from markupsafe import Markup
 
 from rvsim import __version__
 from rvsim.cli.cycle_tables import verdict
-from rvsim.cli.page.loops import hot_loops
+from rvsim.cli.page.loops import loops_abreast
 from rvsim.cli.page.pipeline import pipeline
 from rvsim.cli.page.programs import Program
 from rvsim.cli.page.roofline import roofline
@@ -16,9 +21,14 @@ from rvsim.cli.page.stalls import stall_bars, stall_table
 from rvsim.cli.page.tables import hottest, summary
 from rvsim.perf import compare
 
+_SCRIPT: Final = "pipeline.js"
 
-def page(programs: Sequence[Program]) -> str:
-    """One HTML page on at least one program."""
+
+def page(programs: Sequence[Program], no_pipeline: str = "") -> str:
+    """One HTML page on at least one program; `no_pipeline` is said where there is no such picture.
+
+    The only script that may run on the page is the one that zooms this picture.
+    """
     environment = Environment(
         loader=PackageLoader("rvsim.cli", "page"),
         autoescape=True,
@@ -29,6 +39,7 @@ def page(programs: Sequence[Program]) -> str:
     profiles = [program.profile for program in programs]
     comparison = compare(profiles)
     names = [program.name for program in programs]
+    script = files("rvsim.cli.page").joinpath(_SCRIPT).read_text("utf-8")
     return environment.get_template("page.html").render(
         version=__version__,
         core=profiles[0].core.name,
@@ -40,7 +51,10 @@ def page(programs: Sequence[Program]) -> str:
         bars=stall_bars(programs),
         stalls=stall_table(programs),
         roofline=roofline(programs),
+        pipeline=pipeline(programs),
+        no_pipeline=no_pipeline,
+        loops=loops_abreast(programs),
         functions=[hottest(program.profile) for program in programs],
-        pipelines=[p.iterations and pipeline(p.iterations) for p in programs],
-        loops=[hot_loops(program) for program in programs],
+        script=Markup(script),
+        script_hash=b64encode(sha256(script.encode()).digest()).decode(),
     )

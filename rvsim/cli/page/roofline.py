@@ -16,7 +16,7 @@ HEIGHT: Final = 380
 _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 22, 46
 _MOST_TICKS: Final = 8
 _LABEL_HEIGHT: Final = 14
-_ALONG: Final = 0.85
+_ALONG: Final = 0.95
 """Where on its line the name of a memory ends: few points come so near to the peak."""
 _NEAR: Final = 8
 """Points so near to each other share a label."""

@@ -42,7 +42,7 @@ def _bar(program: Program, longest: float) -> Bar:
     for group, n in grouped(program.profile.stalls).items():
         width = 100 * n / longest
         title = f"{group}: {number(n)} cycles, {share(n, cycles)}"
-        pieces.append(Piece(title, _colour(group), start, width))
+        pieces.append(Piece(title, colour_of(group), start, width))
         start += width
     return Bar(program.name, f"{number(cycles)} cycles", tuple(pieces))
 
@@ -57,7 +57,7 @@ def stall_table(programs: Sequence[Program]) -> Table:
         if not any(group in one for one in groups):
             continue
         numbers = [one.get(group, 0.0) for one in groups]
-        rows.append(Row((group, *_cells(numbers, totals)), colour=_colour(group)))
+        rows.append(Row((group, *_cells(numbers, totals)), colour=colour_of(group)))
         for reason in _reasons(group, stalls):
             numbers = [one.get(reason, 0.0) for one in stalls]
             rows.append(Row((reason, *_cells(numbers, totals)), "part"))
@@ -87,5 +87,6 @@ def _cells(numbers: Sequence[float], totals: Sequence[float]) -> Iterator[str]:
         yield share(n, total)
 
 
-def _colour(group: str) -> int:
+def colour_of(group: str) -> int:
+    """The number of its colour, here and wherever else its reasons are."""
     return list(GROUPS).index(group)

@@ -20,12 +20,12 @@ Kind = Literal["", "part", "total"]
 class Row:
     """The first cell names the row; a `part` is one of the row above it.
 
-    `colour` is the number of what has this colour in the picture.
+    `colour` is the number or name of what has this colour in the picture.
     """
 
     cells: tuple[str, ...]
     kind: Kind = ""
-    colour: int | None = None
+    colour: int | str | None = None
 
 
 @dataclass(frozen=True, slots=True)
