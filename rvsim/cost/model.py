@@ -37,7 +37,8 @@ class CostModel:
         self._sites: dict[int, int] = {}
         self._pcs: dict[int, int] = {}
         self._programs: dict[Key, Program | None] = {}
-        self._functions: dict[int, Callable[..., None]] = {}
+        self._functions: dict[int, tuple[Callable[..., None], tuple[str, ...]]] = {}
+        """The function of each program, by its id, and the parameters that it takes."""
         self._names: dict[str, Any] = {}
         self._state: State | None = None
         self._initial: dict[str, bytes] = {}
@@ -110,11 +111,13 @@ class CostModel:
         if program is None:
             self.unknown[context.insn.name] = self.unknown.get(context.insn.name, 0) + 1
             return None
-        function = self._functions.get(id(program))
-        if function is None:
-            function = self._functions[id(program)] = self._compile(context, program, names)
+        found = self._functions.get(id(program))
+        if found is None:
+            function = self._compile(context, program, names)
+            found = self._functions[id(program)] = function, program.params()
+        function, params = found
         known = self.fields(context, fields, pc)
-        arguments = [known[p] for p in program.params()]
+        arguments = [known[p] for p in params]
         return lambda: function(*arguments)
 
     def program(self, context: Context, semantics: Program) -> Program | None:
