@@ -1,7 +1,7 @@
 """Measure how fast rvsim is, and say where it misses a bar.
 
 python tools/bench.py                   all tables, in Markdown as in docs/performance.md
-python tools/bench.py jit               one table (reference, jit, cycles, compile, whole)
+python tools/bench.py jit               one table (reference, jit, cycles, traces, compile, whole)
 python tools/bench.py --json FILE       the figures for machines as well
 python tools/bench.py --only gemm       lines whose name contains one of the words
 python tools/bench.py --check           exit 1 where a bar is missed
@@ -18,13 +18,14 @@ from types import ModuleType
 from typing import Final
 
 from rvsim.errors import RvsimError
-from tools.benchmarks import compile_time, cycles, peers, reference, whole
+from tools.benchmarks import compile_time, cycles, peers, reference, traces, whole
 from tools.benchmarks.report import Options, Result, host
 
 TABLES: Final[dict[str, ModuleType]] = {
     "reference": reference,
     "jit": peers,
     "cycles": cycles,
+    "traces": traces,
     "compile": compile_time,
     "whole": whole,
 }
