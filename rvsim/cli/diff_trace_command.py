@@ -2,26 +2,51 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Final
 
 import click
 
 if TYPE_CHECKING:
     from rvsim.trace.commit_log import Commit, Comparison
+    from rvsim.trace.row_files import Row, RowComparison
 
 _DIFFERENT = 1
 _LONGEST_LINE = 200
+_SHOWN: Final = ("issue", "wait", "reason", "lost", "lost_reason")
+_ADDRESSES: Final = frozenset({"pc", "word", "vtype", "addr", "charged"})
 
 
 @click.command(short_help="Show the first place where two traces of a program differ.")
 @click.argument("a", metavar="A")
 @click.argument("b", metavar="B")
-def command(a: str, b: str) -> int:
-    """Compare two commit logs of a program, as rvsim run --trace spike:FILE or Spike writes them.
+@click.option(
+    "--only",
+    multiple=True,
+    metavar="COLUMN",
+    help="Of traces of rows, compare this column; may be repeated. All are, if none is named.",
+)
+def command(a: str, b: str, only: tuple[str, ...]) -> int:
+    """Compare two traces of a program: commit logs, or rows.
 
-    One of them may begin earlier, as Spike's does in its boot ROM.  Vector registers and CSRs
-    that only one log lists are no difference.  Exit code: 0 if they agree, 1 if not.
+    Commit logs are those of rvsim run --trace spike:FILE or of Spike.  One of them may begin
+    earlier, as Spike's does in its boot ROM.  Vector registers and CSRs that only one log lists are
+    no difference.  Rows are those of --trace npy:FILE or parquet:FILE.  Exit code: 0 if the traces
+    agree, 1 if not.
     """
+    from rvsim.trace.row_files import has_rows
+
+    kinds = has_rows(a), has_rows(b)
+    if kinds[0] != kinds[1]:
+        raise click.UsageError("a commit log and rows of times have nothing to compare")
+    if kinds[0]:
+        return _compare_rows(a, b, only)
+    if only:
+        raise click.UsageError("--only is for traces of rows: these are commit logs")
+    return _compare_logs(a, b)
+
+
+def _compare_logs(a: str, b: str) -> int:
     from rvsim.trace.commit_log import compare_logs, read_log
 
     found = compare_logs(read_log(a), read_log(b))
@@ -30,6 +55,47 @@ def command(a: str, b: str) -> int:
         return 0
     _show(found)
     return _DIFFERENT
+
+
+def _compare_rows(a: str, b: str, only: Sequence[str]) -> int:
+    from rvsim.trace.row_files import compare_rows, read_rows
+
+    found = compare_rows(read_rows(a), read_rows(b), only)
+    if found.same:
+        click.echo(f"the traces agree: {found.agreed:,} instructions")
+        return 0
+    _show_rows(found)
+    return _DIFFERENT
+
+
+def _show_rows(found: RowComparison) -> None:
+    what = ", ".join(found.columns) or f"{'A' if found.a is None else 'B'} has ended"
+    click.echo(f"the traces differ after {found.agreed:,} instructions: {what}")
+    for row in found.before:
+        click.echo(f"    {_row_text(row)}")
+    for name, other in (("A", found.a), ("B", found.b)):
+        click.echo(f"  {name} {'(end)' if other is None else _row_text(other)}")
+    for column in found.columns:
+        assert found.a is not None
+        assert found.b is not None
+        click.echo(f"  {column}: {_value(found.a, column)} in A, {_value(found.b, column)} in B")
+
+
+def _row_text(row: Row) -> str:
+    """The instruction, and when and why it waited, as far as the row has it."""
+    parts = [_instruction(row["pc"], row["word"])] if {"pc", "word"} <= row.keys() else []
+    parts += [f"{name} {_value(row, name)}" for name in _SHOWN if row.get(name)]
+    return "  ".join(parts)
+
+
+def _value(row: Row, column: str) -> str:
+    match row[column]:
+        case bytes(text):
+            return text.decode() or "-"
+        case int(number) if column in _ADDRESSES:
+            return f"{number:#x}"
+        case value:
+            return f"{value:,g}" if isinstance(value, float) else str(value)
 
 
 def _show(found: Comparison) -> None:
@@ -42,7 +108,7 @@ def _show(found: Comparison) -> None:
     click.echo(f"  B {_line(found.b)}")
     differing = found.a or found.b
     assert differing is not None
-    click.echo(f"  {_instruction(differing)}")
+    click.echo(f"  {_instruction(differing.pc, differing.word)}")
 
 
 def _line(commit: Commit | None) -> str:
@@ -52,9 +118,8 @@ def _line(commit: Commit | None) -> str:
     return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]} ..."
 
 
-def _instruction(commit: Commit) -> str:
-    from rvsim.decode import decode
+def _instruction(pc: int, word: int) -> str:
+    from rvsim.decode import decode, length_of
     from rvsim.disasm import disassemble
 
-    length = 4 if commit.word & 3 == 3 else 2
-    return f"{commit.pc:#x}: {disassemble(decode(commit.word, length, commit.pc))}"
+    return f"{pc:#x}: {disassemble(decode(word, length_of(word), pc))}"

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-import gzip
 import io
 import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from itertools import chain, islice
-from typing import IO, Final
+from typing import Final
 
 from rvsim.errors import RvsimError
-from rvsim.tables import optional
+from rvsim.trace.files import open_trace
 
 _COMMIT: Final = re.compile(
     r"core +\d+: \d 0x([0-9a-f]+) \(0x([0-9a-f]+)\)((?: e\d+ mf?\d+ l\d+)?)(.*)"
@@ -71,7 +70,7 @@ def parse_commit(line: str) -> Commit | None:
 def read_log(path: str) -> Iterator[Commit]:
     """The commits of a log, compressed or not; Spike's lines on traps and such are left out."""
     try:
-        with _open(path) as lines:
+        with io.TextIOWrapper(open_trace(path), "ascii", "replace") as lines:
             for number, line in enumerate(lines, 1):
                 commit = parse_commit(line.rstrip("\n"))
                 if commit is not None:
@@ -84,14 +83,6 @@ def read_log(path: str) -> Iterator[Commit]:
     except (OSError, EOFError) as error:
         reason = getattr(error, "strerror", None) or error
         raise RvsimError(f"cannot read {path}: {reason}") from None
-
-
-def _open(path: str) -> IO[str]:
-    if path.endswith(".gz"):
-        return gzip.open(path, "rt", encoding="ascii", errors="replace")
-    if path.endswith(".zst"):
-        return io.TextIOWrapper(optional(path, "pyarrow").input_stream(path), "ascii", "replace")
-    return open(path, encoding="ascii", errors="replace")
 
 
 def compare_logs(a: Iterator[Commit], b: Iterator[Commit]) -> Comparison:

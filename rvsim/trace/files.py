@@ -12,7 +12,7 @@ import gzip
 import os
 import stat
 from collections.abc import Callable
-from typing import Final
+from typing import IO, Final, cast
 
 from rvsim.errors import RvsimError
 from rvsim.tables import optional
@@ -32,6 +32,18 @@ def _compressor(path: str) -> Compress | None:
         codec = optional(path, "pyarrow").Codec("zstd")
         return lambda data: codec.compress(data, asbytes=True)
     return None
+
+
+def open_trace(path: str) -> IO[bytes]:
+    """A file to read, compressed or not; `RvsimError` if it cannot be opened."""
+    try:
+        if path.endswith(".gz"):
+            return cast(IO[bytes], gzip.open(path, "rb"))
+        if path.endswith(".zst"):
+            return cast(IO[bytes], optional(path, "pyarrow").input_stream(path))
+        return open(path, "rb")
+    except OSError as error:
+        raise RvsimError(f"cannot read {path}: {error.strerror or error}") from None
 
 
 class TraceFile:

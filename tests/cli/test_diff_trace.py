@@ -5,13 +5,18 @@ from __future__ import annotations
 import gzip
 from pathlib import Path
 
+import numpy as np
 import pytest
 
+from rvsim import cli
 from tests.cli.conftest import Cli
 from tools.golden_traces import GOLDENS, TRACES
 
 LOG = TRACES / GOLDENS["spike"]
 LINES = LOG.read_text().splitlines(keepends=True)
+
+ROW_FILES = ("npy.npy", "npy.npy.gz", "npy.npy.zst", "parquet.rows")
+"""Named after the kind of the trace."""
 
 BOOT = """core   0: 3 0x0000000000001000 (0x00000297) x5  0x0000000000001000
 core   0: 3 0x0000000000001004 (0x02028593) x11 0x0000000000001020
@@ -82,3 +87,68 @@ def test_what_is_no_log(rvsim: Cli, other: Path, tmp_path: Path) -> None:
     assert result.err.startswith(f"rvsim: {other}, line 1: no line of a commit log")
     result = rvsim("diff-trace", LOG, tmp_path / "none")
     assert result.err == f"rvsim: cannot read {tmp_path / 'none'}: No such file or directory\n"
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Rows of the golden program, in all forms, and with another latency."""
+    folder = tmp_path_factory.mktemp("rows")
+    kinds = [f"--trace={n.partition('.')[0]}:{folder / n}" for n in ROW_FILES]
+    slower = f"--trace=npy:{folder / 'slower.npy'}"
+    assert cli.run(["run", str(TRACES / "saxpy.elf"), *kinds]) == 0
+    changed = ["--core-set", "vector.vload_unit.latency=12", slower]
+    assert cli.run(["run", str(TRACES / "saxpy.elf"), *changed]) == 0
+    return folder
+
+
+@pytest.mark.parametrize("name", ROW_FILES[1:])
+def test_rows_agree_in_every_form(rvsim: Cli, folder: Path, name: str) -> None:
+    result = rvsim("diff-trace", folder / ROW_FILES[0], folder / name)
+    rows = len(np.load(folder / ROW_FILES[0]))
+    assert (result.code, result.out) == (0, f"the traces agree: {rows} instructions\n")
+
+
+def test_the_first_row_that_differs(rvsim: Cli, folder: Path) -> None:
+    ours, theirs = (np.load(folder / name) for name in ("npy.npy", "slower.npy"))
+    first = int(np.flatnonzero(ours != theirs)[0])
+    result = rvsim("diff-trace", folder / "npy.npy", folder / "slower.npy")
+    head, *before, a, b, _ = result.out.splitlines()[:7]
+    assert result.code == 1
+    assert head == f"the traces differ after {first} instructions: done"
+    assert len(before) == 3
+    assert f"{ours[first]['pc']:#x}: vle32.v" in a
+    assert f"issue {ours[first]['issue']:g}" in b
+    done = f"  done: {ours[first]['done']:g} in A, {theirs[first]['done']:g} in B"
+    assert result.out.splitlines()[6] == done
+
+
+def test_only_some_columns(rvsim: Cli, folder: Path) -> None:
+    files = folder / "npy.npy", folder / "slower.npy"
+    assert rvsim("diff-trace", *files, "--only", "pc", "--only", "vl").code == 0
+    assert rvsim("diff-trace", *files, "--only", "wait").code == 1
+    wrong = rvsim("diff-trace", *files, "--only", "latency")
+    assert wrong.code == 2
+    assert "there is no column latency" in wrong.err
+
+
+def test_rows_that_end_earlier(rvsim: Cli, folder: Path, tmp_path: Path) -> None:
+    rows = np.load(folder / "npy.npy")
+    np.save(tmp_path / "short.npy", rows[:7])
+    result = rvsim("diff-trace", folder / "npy.npy", tmp_path / "short.npy")
+    assert result.code == 1
+    assert result.out.startswith("the traces differ after 7 instructions: B has ended\n")
+    assert result.out.splitlines()[-1] == "  B (end)"
+
+
+def test_a_trace_that_is_cut_off(rvsim: Cli, folder: Path, tmp_path: Path) -> None:
+    cut = tmp_path / "cut.npy"
+    cut.write_bytes((folder / "npy.npy").read_bytes()[:-1000])
+    result = rvsim("diff-trace", folder / "npy.npy", cut)
+    assert result.code == 2
+    assert f"cannot read {cut}: it ends behind row" in result.err
+
+
+def test_kinds_that_do_not_go_together(rvsim: Cli, folder: Path) -> None:
+    result = rvsim("diff-trace", LOG, folder / "npy.npy")
+    assert result.code == 2
+    assert "a commit log and rows of times have nothing to compare" in result.err
