@@ -8,18 +8,40 @@ in the order of the program, which is that of Konata's rows.
 
 from __future__ import annotations
 
-import heapq
-from math import ceil, floor
+from typing import Any, Final
 
-from rvsim.cost.batch import Batch
-from rvsim.cost.rows import Row, each_row
+import numpy as np
+import numpy.typing as npt
+
+from rvsim.cost import REASONS
+from rvsim.cost.batch import Batch, PerInstruction
+from rvsim.cost.formula import CYCLE, FRACTION_BITS
+from rvsim.cost.reasons import FETCH
 from rvsim.decode import Decoded
+from rvsim.disasm import disassemble
 from rvsim.machine import Machine
+from rvsim.trace import text_columns as text
 from rvsim.trace.files import TraceFile
-from rvsim.trace.texts import Texts
+from rvsim.trace.text_columns import Column, columns, only
 
-_Event = tuple[int, int, str]
-"""Cycle, order and line."""
+_Rows = npt.NDArray[Any]
+_Cycles = npt.NDArray[np.int64]
+_Happens = list[tuple[_Cycles, "int | npt.NDArray[Any]", "bool | npt.NDArray[np.bool_]"]]
+"""For each instruction a cycle, what happens in it, and whether it happens."""
+
+_EVENT: Final = np.dtype([("cycle", "<i8"), ("number", "<i8"), ("what", "<i8")])
+"""A line of an instruction, which has its number in the file; `what` is a place in `_LINES`."""
+
+_FIXED: Final = ("I", "R", "S\t0\tIs", "S\t0\tQ", "S\t0\tX", "E\t0\tIs", "E\t0\tX")
+_BEGIN, _RETIRE, _ISSUE, _QUEUE, _EXECUTE, _END_OF_ISSUE, _END = range(len(_FIXED))
+_STALL: Final = len(_FIXED)
+_END_OF_STALL: Final = _STALL + len(REASONS)
+_LINES: Final = [*_FIXED, *(f"{end}\t1\t{reason}" for end in "SE" for reason in REASONS)]
+"""Command, and what stands behind the number; `_BEGIN` and `_RETIRE` have more in them."""
+
+_COMMANDS: Final = np.array([f"{line[:1]}\t".encode() for line in _LINES])
+_ENDINGS: Final = np.array([f"{line[1:]}\n".encode() for line in _LINES])
+_CHARGES: Final = np.array([f", {reason} ".encode() for reason in REASONS])
 
 
 class KanataTrace:
@@ -28,84 +50,155 @@ class KanataTrace:
     def __init__(self, path: str, machine: Machine) -> None:
         self._file = TraceFile(path)
         self._file.write(b"Kanata\t0004\n")
-        self._events: list[_Event] = []
-        self._order = 0
-        self._texts = Texts()
+        self._events = np.zeros(0, _EVENT)
         self._instructions = 0
         self._cycle: int | None = None
+        self._label = PerInstruction(_label)
 
     def batch(self, batch: Batch) -> None:
-        for d, row in each_row(batch):
-            self.row(d, row)
+        for piece in text.pieces(batch):
+            self._piece(piece)
 
-    def row(self, d: Decoded, row: Row) -> None:
-        begin = floor(row.before)
-        self._write_until(begin)
-        self._add(d, row, begin)
+    def _piece(self, batch: Batch) -> None:
+        rows = batch.rows
+        numbers = np.arange(self._instructions, self._instructions + len(rows))
+        self._instructions += len(rows)
+        self._events = np.concatenate([self._events, _events(rows, numbers)])
+        self._write_until(_begin(rows[-1]), _beginnings(rows, numbers, self._label(batch)))
 
     def close(self) -> None:
-        while self._events:
-            self._write_until(self._events[0][0])
+        if len(self._events):
+            self._write_until(self._events["cycle"].max(), np.zeros(0, "S1"))
         self._file.close()
 
-    def _add(self, d: Decoded, row: Row, begin: int) -> None:
-        number, issue = self._instructions, int(row.issue)
-        self._instructions += 1
-        self._event(begin, f"I\t{number}\t{row.instret}\t0")
-        self._event(begin, f"L\t{number}\t0\t{row.pc:x}: {self._texts.of(d)}")
-        self._event(begin, f"L\t{number}\t1\t{_details(row)}")
-        if issue > begin:
-            self._event(begin, f"S\t{number}\t0\tW")
-        stalls = _stalls(row, begin, issue)
-        for start, end, reason in stalls:
-            self._event(start, f"S\t{number}\t1\t{reason}")
-            self._event(end, f"E\t{number}\t1\t{reason}")
-        self._event(issue, f"S\t{number}\t0\tIs")
-        executes = max(floor(row.start), issue + 1)
-        done = max(ceil(row.done), issue + 1)
-        if executes > issue + 1:
-            self._event(issue + 1, f"S\t{number}\t0\tQ")
-        if done > executes:
-            self._event(executes, f"S\t{number}\t0\tX")
-        self._event(done, f"E\t{number}\t0\t{'X' if done > executes else 'Is'}")
-        last = max(done, *(end for _, end, _ in stalls), issue)
-        self._event(last, f"R\t{number}\t{number}\t0")
-
-    def _event(self, cycle: int, line: str) -> None:
-        heapq.heappush(self._events, (cycle, self._order, line))
-        self._order += 1
-
-    def _write_until(self, cycle: int) -> None:
-        """All events up to and with this cycle."""
-        lines = []
-        while self._events and self._events[0][0] <= cycle:
-            at, _, line = heapq.heappop(self._events)
-            if self._cycle is None:
-                lines.append(f"C=\t{at}\n")
-            elif at > self._cycle:
-                lines.append(f"C\t{at - self._cycle}\n")
-            self._cycle = at
-            lines.append(line + "\n")
-        if lines:
-            self._file.write("".join(lines).encode())
+    def _write_until(self, cycle: int, beginnings: Column) -> None:
+        """All events up to and with this cycle, in which there is one."""
+        due = self._events["cycle"] <= cycle
+        events = self._events.compress(due)
+        self._events = self._events.compress(~due)
+        events = events.take(np.argsort(events["cycle"], kind="stable"))
+        if self._cycle is None:
+            self._cycle = events["cycle"][0]
+            self._file.write(b"C=\t%d\n" % self._cycle)
+        elapsed = np.diff(events["cycle"], prepend=self._cycle)
+        self._cycle = cycle
+        self._file.write(_lines(events, elapsed, beginnings))
 
 
-def _stalls(row: Row, begin: int, issue: int) -> list[tuple[int, int, str]]:
-    """(from, to, reason) of the cycles in which it held up issue."""
-    found = []
-    if row.fetch:
-        found.append((begin, ceil(row.before + row.fetch), "fetch"))
-    if row.wait:
-        found.append((issue - ceil(row.wait), issue, row.reason.decode()))
-    if row.lost:
-        found.append((issue, ceil(row.issue + row.lost), row.lost_reason.decode()))
-    return found
+# -- when things happen
 
 
-def _details(row: Row) -> str:
+def _floor(times: Any) -> Any:
+    return times >> FRACTION_BITS
+
+
+def _ceil(times: Any) -> Any:
+    return (times + (CYCLE - 1)) >> FRACTION_BITS
+
+
+def _begin(rows: Any) -> Any:
+    """The cycle in which the instruction before was out of the way."""
+    return _floor(rows["issue"] - rows["fetch"] - rows["slot"] - rows["wait"])
+
+
+def _events(rows: _Rows, numbers: _Cycles) -> npt.NDArray[Any]:
+    """Those of one instruction after another, in the order they have within a cycle."""
+    happens = [*_stalls(rows), *_stages(rows)]
+    events = np.empty((len(rows), len(happens)), _EVENT)
+    chosen = np.empty(events.shape, bool)
+    events["number"] = numbers[:, None]
+    for column, (cycle, what, if_so) in enumerate(happens):
+        events["cycle"][:, column] = cycle
+        events["what"][:, column] = what
+        chosen[:, column] = if_so
+    return events.ravel().compress(chosen.ravel())
+
+
+def _stalls(rows: _Rows) -> _Happens:
+    """The beginning, and the cycles in which something held up issue."""
+    begin, issue, wait, lost = _begin(rows), _floor(rows["issue"]), rows["wait"], rows["lost"]
+    reason, lost_reason = rows["reason"].astype(int), rows["lost_reason"].astype(int)
+    fetches, waits, loses = rows["fetch"] > 0, wait > 0, lost > 0
+    return [
+        (begin, _BEGIN, True),
+        (begin, _STALL + FETCH, fetches),
+        (_ceil(rows["issue"] - rows["slot"] - wait), _END_OF_STALL + FETCH, fetches),
+        (issue - _ceil(wait), _STALL + reason, waits),
+        (issue, _END_OF_STALL + reason, waits),
+        (issue, _STALL + lost_reason, loses),
+        (_ceil(rows["issue"] + lost), _END_OF_STALL + lost_reason, loses),
+    ]
+
+
+def _stages(rows: _Rows) -> _Happens:
+    """Where it is from issue on; the last event, when nothing more can come of it."""
+    issue = _floor(rows["issue"])
+    executes = np.maximum(_floor(rows["start"]), issue + 1)
+    done = np.maximum(_ceil(rows["done"]), issue + 1)
+    works = done > executes
+    return [
+        (issue, _ISSUE, True),
+        (issue + 1, _QUEUE, executes > issue + 1),
+        (executes, _EXECUTE, works),
+        (done, np.where(works, _END, _END_OF_ISSUE), True),
+        (np.maximum(done, _ceil(rows["issue"] + rows["lost"])), _RETIRE, True),
+    ]
+
+
+# -- what it looks like
+
+
+def _label(d: Decoded) -> bytes:
+    return f"{d.pc:x}: {disassemble(d)}".encode()
+
+
+def _beginnings(rows: _Rows, numbers: _Cycles, labels: Column) -> Column:
+    """Each instruction's lines of its first cycle, but for what holds it up."""
+    number = text.decimal(numbers)
+    waits = _floor(rows["issue"]) > _begin(rows)
+    return columns(
+        *(b"I\t", number, b"\t", text.decimal(rows["instret"]), b"\t0\n"),
+        *(b"L\t", number, b"\t0\t", labels, b"\n"),
+        *(b"L\t", number, b"\t1\t", *_details(rows), b"\n"),
+        only(waits, columns(b"S\t", number[waits], b"\t0\tW\n")),
+    )
+
+
+def _details(rows: _Rows) -> list[bytes | Column]:
     """What Konata shows beside the pointer."""
-    parts = [f"cycle {row.issue:g}", f"vl {row.vl}"]
-    if row.size:
-        parts.append(f"address {row.addr:#x}")
-    parts += [f"{reason} {cycles:g}" for _, reason, cycles in row.charges()]
-    return ", ".join(parts)
+    at = rows["size"] > 0
+    address = columns(b", address 0x", text.hexadecimal(rows["addr"][at]))
+    return [
+        *(b"cycle ", text.cycles(rows["issue"]), b", vl ", text.decimal(rows["vl"])),
+        only(at, address),
+        _charge(rows["fetch"], b", fetch "),
+        _charge(rows["slot"], b", issue "),
+        _charge(rows["wait"], _CHARGES.take(rows["reason"])),
+        _charge(rows["lost"], _CHARGES.take(rows["lost_reason"])),
+    ]
+
+
+def _charge(times: _Cycles, name: bytes | Column) -> Column:
+    charged = times > 0
+    return only(charged, columns(text.some(name, charged), text.cycles(times[charged])))
+
+
+def _lines(events: npt.NDArray[Any], elapsed: _Cycles, beginnings: Column) -> bytes:
+    """The text of events in their order, and between them of the cycles that elapse."""
+    places = np.arange(len(events)) + np.cumsum(elapsed > 0)
+    number, what = text.decimal(events["number"]), events["what"]
+    moves, begins, retires, others = map(
+        np.flatnonzero, (elapsed > 0, what == _BEGIN, what == _RETIRE, what > _RETIRE)
+    )
+    move = columns(b"C\t", text.decimal(elapsed[moves]), b"\n")
+    retire = columns(b"R\t", number[retires], b"\t", number[retires], b"\t0\n")
+    what = what[others]
+    other = columns(_COMMANDS.take(what), number[others], _ENDINGS.take(what))
+    return text.joined(
+        [
+            (places[moves] - 1, move),
+            (places[begins], beginnings),
+            (places[retires], retire),
+            (places[others], other),
+        ]
+    )

@@ -93,6 +93,7 @@ def test_chrome_tracks_go_forward_without_overlap(folder: Path, rows: npt.NDArra
     assert set(tracks) >= {"issue slot 0", "issue slot 1", "vector unit", "load/store unit"}
     for track in tracks.values():
         for before, after in pairwise(track):
+            assert before["dur"] >= 0
             assert before["ts"] + before["dur"] <= after["ts"]
     issued = sorted(e["ts"] for name in tracks if "slot" in name for e in tracks[name])
     assert issued == rows["issue"].tolist()
