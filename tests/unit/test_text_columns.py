@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rvsim.trace.text_columns import (
@@ -20,6 +20,7 @@ from rvsim.trace.text_columns import (
     joined_by_row,
 )
 
+quickly = settings(deadline=None, database=None)
 naturals = st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 30_000), st.just(0))
 words = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 70_000), st.just(0))
 texts = st.lists(st.binary(max_size=9).map(lambda text: text.replace(b"\0", b"")), max_size=8)
@@ -29,16 +30,19 @@ def plain(column: Column) -> list[str]:
     return [text.replace(b"\0", b"").decode() for text in column.tolist()]
 
 
+@quickly
 @given(st.lists(naturals))
 def test_decimal(values: list[int]) -> None:
     assert plain(decimal(np.array(values, np.int64))) == [str(value) for value in values]
 
 
+@quickly
 @given(st.lists(words))
 def test_hexadecimal(values: list[int]) -> None:
     assert plain(hexadecimal(np.array(values, np.uint64))) == [f"{value:x}" for value in values]
 
 
+@quickly
 @given(st.lists(st.one_of(naturals, naturals.map(lambda time: time // 256 * 256))))
 def test_cycles_are_exact(times: list[int]) -> None:
     found = plain(cycles(np.array(times, np.int64), whole=b".0"))
@@ -47,6 +51,7 @@ def test_cycles_are_exact(times: list[int]) -> None:
     assert plain(cycles(np.array(times, np.int64))) == [text.removesuffix(".0") for text in found]
 
 
+@quickly
 @given(st.lists(texts, min_size=1, max_size=4), st.data())
 def test_lines_of_groups_stand_at_their_places(groups: list[list[bytes]], data: Any) -> None:
     places = iter(data.draw(st.permutations(range(sum(map(len, groups))))))
@@ -58,6 +63,7 @@ def test_lines_of_groups_stand_at_their_places(groups: list[list[bytes]], data: 
     assert joined(lines) == b"".join(b"<%b>" % text for _, text in sorted(expected.items()))
 
 
+@quickly
 @given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), max_size=9))
 def test_rows_have_the_lines_of_all_groups_in_turn(present: list[list[bool]]) -> None:
     chosen = np.array(present, bool).reshape(-1, 3)

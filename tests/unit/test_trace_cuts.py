@@ -27,7 +27,7 @@ INSNS = [
     (0x0000, 2, "unknown 0x0000", ""),
 ]
 PLACES = [0x1000, 0xFFFF_FFFF_FFFF_F000]
-EXAMPLES = 60
+quickly = settings(max_examples=60, deadline=None, database=None)
 KINDS = {"kanata": KanataTrace, "chrome": ChromeTrace}
 
 time = st.one_of(st.just(0), st.integers(1, 8).map(lambda n: n * CYCLE), st.integers(0, 90_000))
@@ -104,7 +104,7 @@ def write(kind: str, path: Path, rows: npt.NDArray[Any], cuts: list[int]) -> str
 
 
 @pytest.mark.parametrize("kind", KINDS)
-@settings(max_examples=EXAMPLES)
+@quickly
 @given(rows=batches(), cuts=st.one_of(st.lists(st.integers(0, 20)), st.just([*range(20)])))
 def test_where_batches_are_cut_does_not_matter(
     kind: str, path: Path, rows: npt.NDArray[Any], cuts: list[int]
@@ -112,13 +112,13 @@ def test_where_batches_are_cut_does_not_matter(
     assert write(kind, path, rows, cuts) == write(kind, path, rows, [])
 
 
-@settings(max_examples=EXAMPLES)
+@quickly
 @given(rows=batches())
 def test_kanata_is_that_of_plain_python(path: Path, rows: npt.NDArray[Any]) -> None:
     assert write("kanata", path, rows, [7, 8]) == kanata(plain_rows(rows))
 
 
-@settings(max_examples=EXAMPLES)
+@quickly
 @given(rows=batches())
 def test_chrome_is_that_of_plain_python(path: Path, rows: npt.NDArray[Any]) -> None:
     assert read_chrome(write("chrome", path, rows, [7, 8])) == chrome(plain_rows(rows))
