@@ -1,24 +1,31 @@
 "use strict";
 // Zooming changes how wide a cycle is, --cell, and below the usual width how high a row is, --row.
-// Panning is the scrolling of the view, which browsers do by touch, wheel, keys and bars; only
-// dragging with a mouse is added.
+// Panning is the scrolling of the view, which browsers do by touch, wheel, keys and bars; what is
+// added is dragging with a mouse, and that scrolling down goes along with the instructions.
 for (const figure of document.querySelectorAll("figure.pipeline")) {
   const view = figure.querySelector(".view");
   const about = figure.querySelector("output");
   const lanes = [...figure.querySelectorAll(".lane")];
+  const heads = [...figure.querySelectorAll(".ruler, .program")];
+  const begins = lanes.map((lane) => lane.dataset.begin);
+  const cycles = figure.dataset.cycles;
   const length = (name) => parseFloat(getComputedStyle(view).getPropertyValue(name));
   const width = () => length("--cell");
   const usual = { cell: width(), row: length("--row") };
-  const lane = lanes[0].querySelector("svg");
+
   // Labels stand before the lanes, or above them on a narrow screen.
-  const margin = () => lane.getBoundingClientRect().left - view.getBoundingClientRect().left
-    - view.clientLeft + view.scrollLeft;
+  const margin = () => lanes[0].querySelector("svg").getBoundingClientRect().left
+    - view.getBoundingClientRect().left - view.clientLeft + view.scrollLeft;
+  const under = (lane) => lane.offsetTop + lane.offsetHeight > view.scrollTop + heads[0].offsetHeight;
+  const first = () => Math.max(0, lanes.findIndex(under));
 
   // What lets all of the picture be in the view: a height of rows, a width of cycles.
-  const fitting = () => Math.min(usual.row,
-    (parseFloat(getComputedStyle(view).maxHeight) - 40 * figure.dataset.heads) / lanes.length);
+  function fitting() {
+    const taken = heads.reduce((sum, head) => sum + head.offsetHeight, 12);
+    return Math.min(usual.row, (parseFloat(getComputedStyle(view).maxHeight) - taken) / lanes.length);
+  }
   function whole() {
-    const cell = (view.clientWidth - margin()) / figure.dataset.cycles;
+    const cell = (view.clientWidth - margin()) / cycles;
     return fitting() < usual.row ? Math.min(cell, usual.cell / 2) : cell;
   }
 
@@ -28,28 +35,43 @@ for (const figure of document.querySelectorAll("figure.pipeline")) {
     return cell < usual.cell ? usual.row ** way * fitting() ** (1 - way) : usual.row;
   }
 
-  function zoom(wanted, clientX) {
-    const before = width();
+  // Keeps the lane where it is, and the cycle that is `x` to the right of the view's edge.
+  function zoom(wanted, lane, x) {
     const least = Math.min(whole(), usual.cell);
     const cell = Math.min(64, Math.max(least, wanted));
     const row = height(cell, least);
-    const box = view.getBoundingClientRect();
-    const x = (clientX ?? (box.left + margin() + box.right) / 2) - box.left - view.clientLeft;
-    const cycle = Math.max(0, view.scrollLeft + x - margin()) / before;
-    const top = view.scrollTop / view.scrollHeight;
+    const cycle = Math.max(0, view.scrollLeft + x - margin()) / width();
+    const y = lane.offsetTop - view.scrollTop;
     view.style.setProperty("--cell", `${cell}px`);
     view.style.setProperty("--row", `${row}px`);
     view.classList.toggle("small", cell < 7);
     view.classList.toggle("tiny", cell < 3);
     view.classList.toggle("low", row < 12);
-    view.scrollLeft = cycle * cell + margin() - x;
-    view.scrollTop = top * view.scrollHeight;
+    moveTo(margin() + cycle * cell - x, lane.offsetTop - y);
   }
+
+  function moveTo(left, down) {
+    view.scrollTo(left, down);
+    top = first();
+  }
+
+  // About where an instruction begins: the chosen one, or the first in the view.
+  function zoomHere(wanted) {
+    const shown = (lane) => under(lane) && lane.offsetTop < view.scrollTop + view.clientHeight;
+    const chosen = lanes.findIndex((lane) => lane.matches(".chosen") && shown(lane));
+    const at = chosen < 0 ? first() : chosen;
+    const place = () => margin() + begins[at] * width() - view.scrollLeft;
+    if (place() < margin() || place() > view.clientWidth) view.scrollLeft += place() - margin();
+    zoom(wanted, lanes[at], place());
+  }
+
+  const zoomAt = (wanted, target, clientX) => zoom(wanted, target.closest(".lane") ?? lanes[first()],
+    clientX - view.getBoundingClientRect().left - view.clientLeft);
 
   // Several programs are compared as a whole first.
   function reset() {
-    zoom(figure.dataset.heads > 2 ? whole() : usual.cell);
-    view.scrollTo(0, 0);
+    zoom(heads.length > 2 ? whole() : usual.cell, lanes[0], 0);
+    moveTo(0, 0);
   }
 
   function choose(chosen) {
@@ -64,9 +86,9 @@ for (const figure of document.querySelectorAll("figure.pipeline")) {
   }
 
   const actions = {
-    in: () => zoom(width() * 1.5),
-    out: () => zoom(width() / 1.5),
-    all: () => zoom(whole()),
+    in: () => zoomHere(width() * 1.5),
+    out: () => zoomHere(width() / 1.5),
+    all: () => zoomHere(whole()),
     reset,
   };
   const keys = {
@@ -74,8 +96,11 @@ for (const figure of document.querySelectorAll("figure.pipeline")) {
     ArrowDown: () => step(1), ArrowUp: () => step(-1),
   };
 
+  let top = 0;
+  let dragged = null;
   figure.querySelector(".tools").hidden = false;
   reset();
+
   for (const button of figure.querySelectorAll("button")) {
     button.addEventListener("click", () => actions[button.value]());
   }
@@ -85,16 +110,22 @@ for (const figure of document.querySelectorAll("figure.pipeline")) {
     keys[event.key]();
   });
 
-  // The wheel scrolls the page until the picture has been clicked.
+  view.addEventListener("scroll", () => {
+    const now = first();
+    view.scrollLeft += (begins[now] - begins[top]) * width();
+    top = now;
+  });
+
+  // The wheel scrolls until the picture has been clicked.
   view.addEventListener("wheel", (event) => {
     const pinched = event.ctrlKey || event.metaKey;
     if (event.shiftKey || !(pinched || document.activeElement === view)) return;
     const before = width();
-    zoom(before * 2 ** (-event.deltaY * (event.deltaMode ? 16 : 1) / (pinched ? 150 : 300)), event.clientX);
+    const turned = event.deltaY * (event.deltaMode ? 16 : 1) / (pinched ? 150 : 300);
+    zoomAt(before * 2 ** -turned, event.target, event.clientX);
     if (pinched || width() !== before) event.preventDefault();
   }, { passive: false });
 
-  let dragged = null;
   view.addEventListener("pointerdown", (event) => {
     if (event.pointerType !== "mouse" || event.button || !event.target.closest("svg")) return;
     dragged = [event.clientX + view.scrollLeft, event.clientY + view.scrollTop];
@@ -102,7 +133,7 @@ for (const figure of document.querySelectorAll("figure.pipeline")) {
   });
   view.addEventListener("pointermove", (event) => {
     const pointed = event.target.closest(".lane");
-    if (dragged) view.scrollTo(dragged[0] - event.clientX, dragged[1] - event.clientY);
+    if (dragged) moveTo(dragged[0] - event.clientX, dragged[1] - event.clientY);
     else if (pointed && event.pointerType === "mouse") choose(pointed);
   });
   for (const end of ["pointerup", "pointercancel"]) {
@@ -120,7 +151,7 @@ for (const figure of document.querySelectorAll("figure.pipeline")) {
       }
       event.preventDefault();
       pinch ??= width() / apart(event.touches);
-      zoom(pinch * apart(event.touches), between(event.touches));
+      zoomAt(pinch * apart(event.touches), event.target, between(event.touches));
     }, { passive: false });
   }
 

@@ -32,7 +32,7 @@ from rvsim.trace.steady import Iterations, Step
 
 _EVERY: Final = 10
 _MINOR: Final = 50
-_MOST_LANES: Final = 240
+_MOST_LANES: Final = 480
 _MOST_CYCLES: Final = 1200
 _COLOURS: Final[Mapping[str, int | str]] = {
     ISSUE: colour_of("issue"),
@@ -60,9 +60,10 @@ class Run:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """An instruction: its iteration, its runs, and all that is known of it in one line."""
+    """An instruction: its iteration, its first cycle, and all that is known of it in one line."""
 
     iteration: int
+    begin: int
     address: str
     text: str
     about: str
@@ -140,7 +141,9 @@ def _lane(n: int, step: Step, line: Line, begin: int, cycles: int) -> Lane:
     issue, start, done, waited, why = _cells(step, begin)
     about = f"iteration {n}, {step.insn.pc:x} {text}: issue {issue}, start {start}, done {done}"
     waiting = f"; waited {waited}: {why}" if why else ""
-    return Lane(n, f"{step.insn.pc:x}", text, about + waiting, tuple(_runs(line, cycles)))
+    return Lane(
+        n, line.start, f"{step.insn.pc:x}", text, about + waiting, tuple(_runs(line, cycles))
+    )
 
 
 def _runs(line: Line, cycles: int) -> Iterator[Run]:

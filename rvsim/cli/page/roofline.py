@@ -117,7 +117,7 @@ def roofline(programs: Sequence[Program]) -> Roofline:
     return Roofline(
         lines=(
             *(_memory_line(scale, roof, top.rate, roof is memories[-1]) for roof in memories),
-            *(_unit_line(scale, roof, memories[0].rate) for roof in units),
+            *(_unit_line(scale, roof, memories[0].rate, roof is not top) for roof in units),
         ),
         xs=tuple(Tick(scale.x(2.0**n), _power(n)) for n in _ticks(scale.x_low, scale.x_high)),
         ys=tuple(Tick(scale.y(2.0**n), _power(n)) for n in _ticks(scale.y_low, scale.y_high)),
@@ -138,11 +138,11 @@ def _memory_line(scale: _Scale, roof: Roof, top: float, below: bool) -> Line:
     return Line(name, "memory", x1, y1, x2, y2, x, y, angle, 14.0 if below else -5.0)
 
 
-def _unit_line(scale: _Scale, roof: Roof, fastest: float) -> Line:
-    """From where the fastest memory allows it."""
+def _unit_line(scale: _Scale, roof: Roof, fastest: float, below: bool) -> Line:
+    """From where the fastest memory allows it; where those of memories end, names are above."""
     x1, x2, y = scale.x(roof.rate / fastest), float(WIDTH - _RIGHT), scale.y(roof.rate)
     name = f"{roof.name} {roof.rate:.4g} a cycle"
-    return Line(name, "unit", x1, y, x2, y, x2 - 2, y)
+    return Line(name, "unit", x1, y, x2, y, x2 - 2, y, offset=14.0 if below else -5.0)
 
 
 def _marks(scale: _Scale, programs: Sequence[Program], points: Sequence[Point]) -> list[Mark]:
