@@ -138,11 +138,11 @@ def _part(name: str, shown: Iterations, picture: Sequence[Line], cycles: int) ->
 
 def _lane(n: int, step: Step, line: Line, begin: int, cycles: int) -> Lane:
     text = disassemble(step.insn)
-    issue, start, done, waited, why = _cells(step, begin)
+    issue, start, done, waiting = _cells(step, begin)
     about = f"iteration {n}, {step.insn.pc:x} {text}: issue {issue}, start {start}, done {done}"
-    waiting = f"; waited {waited}: {why}" if why else ""
+    waited = f"; waited: {waiting}" if waiting else ""
     return Lane(
-        n, line.start, f"{step.insn.pc:x}", text, about + waiting, tuple(_runs(line, cycles))
+        n, line.start, f"{step.insn.pc:x}", text, about + waited, tuple(_runs(line, cycles))
     )
 
 
@@ -162,18 +162,16 @@ def _numbers(steps: Sequence[tuple[int, Step]], begin: int) -> Table:
         Row((f"{n} {step.insn.pc:x} {disassemble(step.insn)}", *_cells(step, begin)))
         for n, step in steps
     )
-    head = ("iteration and instruction", "issue", "start", "done", "waited", "for")
-    return Table(head, tuple(rows), text=5)
+    head = ("iteration and instruction", "issue", "start", "done", "waited")
+    return Table(head, tuple(rows), text=4)
 
 
-def _cells(step: Step, begin: int) -> tuple[str, str, str, str, str]:
-    """Cycles of the picture: issue, start and done; how long it was waited, and for what."""
+def _cells(step: Step, begin: int) -> tuple[str, str, str, str]:
+    """Issue, start and done as cycles of the picture; for what it waited, and how long."""
     row = step.row
-    charges = [charge for charge in row.charges() if charge[1] != "issue"]
-    times = [f"{time - begin:g}" for time in (row.issue, row.start, row.done)]
-    waited = f"{sum(cycles for _, _, cycles in charges):g}" if charges else ""
-    why = ", ".join(_charge(step, *charge) for charge in charges)
-    return times[0], times[1], times[2], waited, why
+    issue, start, done = (f"{time - begin:g}" for time in (row.issue, row.start, row.done))
+    waited = [_charge(step, *charge) for charge in row.charges() if charge[1] != "issue"]
+    return issue, start, done, ", ".join(waited)
 
 
 def _charge(step: Step, pc: int, reason: str, cycles: float) -> str:
