@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Final
 
 from rvsim import ir
+from rvsim.cost.classes import SCALAR_UNITS
 from rvsim.cost.core import Core
 from rvsim.cost.formula import CYCLE
 from rvsim.cost.reasons import REASONS
@@ -84,7 +85,7 @@ def array_lengths(core: Core) -> dict[str, int]:
         "ready_v": 64,
         "why_v": 32,
         "read_v": 32,
-        "unit_free": len(_SCALAR_UNITS),
+        "unit_free": len(SCALAR_UNITS),
         # the last vector arithmetic instructions, the latest first
         "queue_start": core.queue.depth,
         "queue_why": core.queue.depth,
@@ -110,8 +111,7 @@ def array_lengths(core: Core) -> dict[str, int]:
     }
 
 
-_SCALAR_UNITS: Final = ("mul", "fp")
-UNIT_INDEX: Final = {name: i for i, name in enumerate(_SCALAR_UNITS)}
+UNIT_INDEX: Final = {name: i for i, name in enumerate(SCALAR_UNITS)}
 
 _INITIAL_TIMES: Final = ("ready_x", "ready_v", "read_v", "unit_free", "queue_start")
 

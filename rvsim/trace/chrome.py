@@ -1,8 +1,8 @@
 """``chrome:FILE``: Trace Event JSON for Perfetto and chrome://tracing; a cycle is a microsecond.
 
-A track for each issue slot, for the vector unit and the load/store unit, and one of the waits, and
-counters of vl and of instructions per cycle.  Instructions overlap in a unit, slices of a track may
-not: a slice ends where the unit begins with the next instruction, and has the whole time beside it.
+A track for each issue slot and each unit, one of the waits, and counters of vl and of instructions
+per cycle.  Instructions overlap in a unit, slices of a track may not: a slice ends where the unit
+begins with the next instruction, and has the whole time beside it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,16 @@ from rvsim.trace.text_columns import Column, Lines, Places, columns, only
 _Rows = npt.NDArray[Any]
 _Times = npt.NDArray[np.int64]
 
-_VECTOR, _LSU, _WAITS, _SLOTS = 1, 2, 3, 10
-_TRACKS: Final = {_VECTOR: "vector unit", _LSU: "load/store unit", _WAITS: "waits"}
+_VECTOR, _LSU, _MUL, _FP, _WAITS, _SLOTS = 1, 2, 3, 4, 5, 10
+_TRACKS: Final = {
+    _VECTOR: "vector unit",
+    _LSU: "load/store unit",
+    _MUL: "multiplier",
+    _FP: "floating-point unit",
+    _WAITS: "waits",
+}
+_SCALAR_UNITS: Final = {"": 0, "mul": _MUL, "fp": _FP}
+"""Tracks of the units that classes of a core name; the others are seen in their issue slots."""
 _MEMORY: Final = frozenset(
     unit for unit in Unit if unit.value.startswith(("load", "store", "fload", "fstore", "amo",
     "vload", "vstore"))
@@ -45,6 +53,7 @@ class ChromeTrace:
     """Writes an event a line; those of one track are in the order of time."""
 
     def __init__(self, path: str, machine: Machine) -> None:
+        assert machine.cost is not None
         self._file = TraceFile(path)
         self._file.write(
             b'{"displayTimeUnit":"ns","traceEvents":[\n'
@@ -52,10 +61,11 @@ class ChromeTrace:
         )
         self._opening = PerInstruction(_opening)
         self._pc = PerInstruction(lambda d: f"{d.pc:#x}".encode())
-        self._unit = PerInstruction(_unit)
+        self._core = machine.cost.core
+        self._unit = PerInstruction(self._track)
         self._named: set[int] = set()
         self._in_unit: dict[int, Batch] = {}
-        self._begun = {_LSU: 0, _VECTOR: 0}
+        self._begun = {_LSU: 0, _VECTOR: 0, _MUL: 0, _FP: 0}
         self._issue, self._slot, self._slots = -1, 0, 0
         self._vl = -1
         self._ipc_since: int | None = None
@@ -87,6 +97,16 @@ class ChromeTrace:
             if len(entering):
                 lines += self._enter(track, both, entering, bodies, len(before))
         self._file.write(text.joined_by_row(len(batch.rows), lines))
+
+    def _track(self, d: Decoded) -> int:
+        """The track of the unit that an instruction goes through, or 0."""
+        unit = d.insn.unit if d.insn is not None else Unit.ALU
+        if unit in _MEMORY:
+            return _LSU
+        if unit.is_vector and unit is not Unit.VSET:
+            return _VECTOR
+        known = self._core.scalar.get(unit)
+        return 0 if known is None else _SCALAR_UNITS[known.base.unit]
 
     # -- counters
 
@@ -183,14 +203,6 @@ class ChromeTrace:
 def _opening(d: Decoded) -> bytes:
     name = json.dumps(disassemble(d))
     return f',"name":{name},"args":{{"pc":"{d.pc:#x}","instret":'.encode()
-
-
-def _unit(d: Decoded) -> int:
-    """The track of its unit, or 0."""
-    unit = d.insn.unit if d.insn is not None else Unit.ALU
-    if unit in _MEMORY:
-        return _LSU
-    return _VECTOR if unit.is_vector and unit is not Unit.VSET else 0
 
 
 def _wait(ends: _Times, lengths: _Times, name: bytes | Column, pc: Column) -> Lines:

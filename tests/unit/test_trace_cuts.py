@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 import numpy.typing as npt
@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from rvsim.cost import REASONS
 from rvsim.cost.batch import BATCH_DTYPE, Batch
 from rvsim.decode import decode
+from rvsim.machine import Machine
 from rvsim.trace.chrome import ChromeTrace
 from rvsim.trace.kanata import KanataTrace
 from tests.unit.plain_traces import CYCLE, PlainRow, chrome, kanata, read_chrome
@@ -23,11 +24,14 @@ INSNS = [
     (0x0005B503, 4, "ld a0, 0x0(a1)", "load/store unit"),
     (0x02058407, 4, "vle8.v v8, (a1)", "load/store unit"),
     (0x022180D7, 4, "vadd.vv v1, v2, v3", "vector unit"),
+    (0x02C58533, 4, "mul a0, a1, a2", "multiplier"),
+    (0x02B57553, 4, "fadd.d fa0, fa0, fa1, dyn", "floating-point unit"),
     (0x0C0572D7, 4, "vsetvli t0, a0, e8, m1, ta, ma", ""),
     (0x0000, 2, "unknown 0x0000", ""),
 ]
 PLACES = [0x1000, 0xFFFF_FFFF_FFFF_F000]
 quickly = settings(max_examples=60, deadline=None, database=None)
+MACHINE = Machine(cost="x60")
 KINDS = {"kanata": KanataTrace, "chrome": ChromeTrace}
 
 time = st.one_of(st.just(0), st.integers(1, 8).map(lambda n: n * CYCLE), st.integers(0, 90_000))
@@ -96,7 +100,7 @@ def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def write(kind: str, path: Path, rows: npt.NDArray[Any], cuts: list[int]) -> str:
-    trace = KINDS[kind](str(path), cast(Any, None))
+    trace = KINDS[kind](str(path), MACHINE)
     for part in np.split(rows, sorted(cuts)):
         trace.batch(Batch(part, CODE))
     trace.close()
