@@ -9,6 +9,7 @@ import numpy.typing as npt
 
 from rvsim.cost.batch import Batch, PerInstruction
 from rvsim.cost.reasons import FETCH, ISSUE, REASONS
+from rvsim.trace.functions import Functions
 from rvsim.trace.sums import Numbers, Places
 
 INSTRUCTIONS = 0
@@ -26,33 +27,36 @@ class Charges(NamedTuple):
 
 
 class Charger:
-    """Numbers places and reasons as they come up, so that tables stay small.
+    """Numbers places and reasons as they come up, so that tables stay small."""
 
-    >>> from rvsim.cost.batch import BATCH_DTYPE
-    >>> charger = Charger()
-    >>> charger.charges(Batch(np.zeros(0, BATCH_DTYPE), [])).amount.tolist()
-    []
-    """
-
-    def __init__(self) -> None:
+    def __init__(self, functions: Functions) -> None:
         self.places: dict[int, int] = {}
         """The numbers of pcs."""
         self.reasons: list[str] = []
         """Those that were charged, in the order of their columns."""
+        self._functions = functions
+        self._function_at: list[int] = []
+        """By place."""
         self._columns = np.zeros(len(REASONS), np.intp)
         self._place = PerInstruction(lambda d: self._number(d.pc))
         self._pc = PerInstruction(lambda d: d.pc)
 
-    def charges(self, batch: Batch) -> Charges:
-        """The charges of a batch, a column after the other."""
+    def charges(self, batch: Batch) -> tuple[Charges, Charges]:
+        """The charges of a batch; apart from them, those to functions that do not execute."""
         rows, place = batch.rows, self._place(batch).astype(np.intp)
         counted = np.flatnonzero(~rows["trapped"])
         found = [Charges(counted, place[counted], 0 * counted, np.ones_like(counted))]
         for name, reason in (("fetch", FETCH), ("slot", ISSUE)):
             found.append(self._charges(rows[name], np.broadcast_to(reason, len(rows)), place))
-        found.append(self._charges(rows["wait"], rows["reason"], self._charged(batch, place)))
         found.append(self._charges(rows["lost"], rows["lost_reason"], place))
-        return Charges(*map(np.concatenate, zip(*found, strict=True)))
+        charged, strange = self._charged(batch, place)
+        found.append(self._charges(np.where(strange, 0, rows["wait"]), rows["reason"], charged))
+        strangers = self._charges(rows["wait"] * strange, rows["reason"], charged)
+        return Charges(*map(np.concatenate, zip(*found, strict=True))), strangers
+
+    def function(self, place: int) -> int:
+        """The function that a place is in."""
+        return self._function_at[place]
 
     def _charges(
         self, amounts: Numbers, reasons: npt.NDArray[np.integer[Any]], places: Places
@@ -70,16 +74,22 @@ class Charger:
             columns = self._columns[reasons]
         return columns
 
-    def _charged(self, batch: Batch, place: Places) -> Places:
-        """The places that waits are charged to: few are not the row's own."""
+    def _charged(self, batch: Batch, place: Places) -> tuple[Places, npt.NDArray[np.bool_]]:
+        """Where waits are charged, few elsewhere, and whether that is in another function."""
         rows = batch.rows
+        strange = np.zeros(len(rows), np.bool_)
         elsewhere = np.flatnonzero((rows["charged"] != self._pc(batch)) & (rows["wait"] != 0))
         if not len(elsewhere):
-            return place
+            return place, strange
         pcs, which = np.unique(rows["charged"][elsewhere], return_inverse=True)
-        place = place.copy()
-        place[elsewhere] = np.array([self._number(pc) for pc in pcs.tolist()])[which]
-        return place
+        charged = place.copy()
+        charged[elsewhere] = np.array([self._number(pc) for pc in pcs.tolist()])[which]
+        function = np.array(self._function_at)
+        strange[elsewhere] = function[charged[elsewhere]] != function[place[elsewhere]]
+        return charged, strange
 
     def _number(self, pc: int) -> int:
-        return self.places.setdefault(pc, len(self.places))
+        number = self.places.setdefault(pc, len(self.places))
+        if number == len(self._function_at):
+            self._function_at.append(self._functions.number(pc))
+        return number

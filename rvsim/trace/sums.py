@@ -32,7 +32,7 @@ class Sums:
         """Add whole rows, which may be shorter than the table's."""
         if len(rows):
             self._reach(int(rows.max()) + 1, amounts.shape[1])
-            order = np.argsort(rows, kind="stable")
+            order = np.argsort(rows)
             first = np.flatnonzero(np.diff(rows[order], prepend=-1))
             self._table[rows[order[first]], : amounts.shape[1]] += np.add.reduceat(
                 amounts[order], first

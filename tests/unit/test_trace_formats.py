@@ -5,10 +5,6 @@ from __future__ import annotations
 import gzip
 import io
 import json
-import os
-import re
-import shutil
-import subprocess
 from collections import defaultdict
 from itertools import pairwise
 from pathlib import Path
@@ -27,6 +23,7 @@ from rvsim.toolchain import build_kernel
 from rvsim.trace.kinds import KINDS
 from rvsim.trace.selection import Selection, Window
 from rvsim.trace.session import Traces, Wanted
+from tests.unit.callgrind_annotate import annotate
 from tests.unit.kanata_reader import read_kanata
 from tools.golden_traces import GOLDENS, TIMELINE, TRACES, write
 
@@ -137,35 +134,7 @@ def test_parquet_has_the_same_rows(folder: Path, rows: npt.NDArray[Any]) -> None
         assert table[name].to_pylist() == expected.tolist(), name
 
 
-def annotate(profile: Path, *options: str) -> dict[str, list[int]]:
-    """Cycles and instructions of functions and of ``PROGRAM TOTALS``, by callgrind_annotate."""
-    tool = shutil.which("callgrind_annotate")
-    if tool is None:
-        if os.environ.get("CI"):
-            pytest.fail("callgrind_annotate is not installed; Debian's valgrind has it")
-        pytest.skip("callgrind_annotate is not installed; Debian's valgrind has it")
-    command = [tool, "--auto=no", "--threshold=100", "--show=Cycles,Instructions", *options]
-    done = subprocess.run([*command, profile], capture_output=True, text=True, check=True, cwd="/")
-    assert done.stderr == ""
-    found = {}
-    for line in done.stdout.splitlines():
-        numbers = re.findall(r"([\d,]+) \( *[\d.]+%\)", line)
-        if len(numbers) == 2:
-            name = line.rpartition("%)")[2].strip().removeprefix("???:").partition(" [")[0]
-            found[name] = [int(n.replace(",", "")) for n in numbers]
-    return found
-
-
 def test_callgrind_annotate_shows_the_same_totals(folder: Path, rows: npt.NDArray[Any]) -> None:
     cycles = sum(rows[name].sum() for name in ("fetch", "slot", "wait", "lost"))
     totals = annotate(folder / "rows.callgrind")["PROGRAM TOTALS"]
     assert totals == [cycles, 1000]
-
-
-def test_callgrind_annotate_adds_up_calls() -> None:
-    profile = TRACES / GOLDENS["callgrind"]
-    own, inclusive = annotate(profile), annotate(profile, "--inclusive=yes")
-    assert inclusive["_start"] == own["PROGRAM TOTALS"]
-    assert inclusive["saxpy"] == own["saxpy"]
-    assert own["saxpy"][1] == 2 * 31
-    assert "calls=1 " in profile.read_text()

@@ -1,0 +1,122 @@
+"""From row to row: where the function that executes may change, so that calls are followed."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Final, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from rvsim.cost.batch import Batch
+from rvsim.decode import Decoded
+from rvsim.insn.units import Unit
+from rvsim.trace.calls import Calls, Flow, Share, Spot
+from rvsim.trace.functions import Functions
+from rvsim.trace.sums import Places
+
+_LINK_REGISTERS: Final = (1, 5)
+
+Flags = npt.NDArray[np.bool_]
+
+
+class Steps(NamedTuple):
+    """The rows of a batch, and how each came after the one before it."""
+
+    last: Places
+    """The code of the row before."""
+    code: Places
+    trapped: Flags
+    """Whether the row before did not retire."""
+    gap: Flags
+    """Whether something between the two is left out."""
+    arrives: Flags
+    """Whether the function that executes may have changed, so that `Follower.follow` has to see."""
+
+
+class Follower:
+    """Follows the calls of a run from batch to batch; `calls` is there from the first row on."""
+
+    calls: Calls | None = None
+
+    def __init__(self, functions: Functions) -> None:
+        self._functions = functions
+        self._spots: list[Spot] = []
+        """By the code of a batch, as the arrays are."""
+        self._function = np.zeros(0, np.intp)
+        self._turns = np.zeros(0, np.bool_)
+        """Whether an instruction calls or returns."""
+        self._last = 0
+        """The code of the last row."""
+        self._last_trapped = False
+        self._retired = 0
+        """How many had retired behind it."""
+
+    def steps(self, batch: Batch) -> Steps:
+        """How the rows of a batch, which is not empty, follow each other."""
+        self._meet(batch.code)
+        code, retired = batch.rows["code"].astype(np.intp), batch.rows["instret"].astype(np.int64)
+        last = np.concatenate(([self._last], code[:-1]))
+        trapped = np.concatenate(([self._last_trapped], batch.rows["trapped"]))
+        due = np.concatenate(([self._retired], retired + ~trapped[1:]))
+        gap = retired != due[:-1]
+        arrives = self._turns[last] | (self._function[code] != self._function[last]) | gap
+        if self.calls is None:
+            self.calls = Calls(self._spots[code[0]])
+            arrives[0] = False
+        self._last, self._last_trapped, self._retired = code[-1], trapped[-1], due[-1]
+        return Steps(last, code, trapped[:-1], gap, arrives)
+
+    def follow(
+        self, steps: Steps, rows: Places, charged: Mapping[int, int]
+    ) -> tuple[list[bool], list[tuple[bool, list[Share]]]]:
+        """Follow the calls at some `rows`, among them all that arrive: each is a moment of `Calls`.
+
+        `charged` has, by row, the functions that do not execute there and yet are charged.  Tells
+        whether what executes is under way a second time, at the end of the batch before and from
+        each of the rows on; and what `Calls.charge` says.
+        """
+        calls, spots = self.calls, self._spots
+        assert calls is not None
+        again, shared = [calls.again], []
+        steps_there = zip(*(column[rows].tolist() for column in steps), strict=True)
+        for moment, (last, code, trapped, gap, arrives) in enumerate(steps_there):
+            if arrives:
+                before = spots[last]._replace(flow=Flow.TRAP) if trapped else spots[last]
+                calls.arrive(moment, before, spots[code], gap)
+            again.append(calls.again)
+            if charged and (row := int(rows[moment])) in charged:
+                shared.append(calls.charge(charged[row]))
+        return again, shared
+
+    def _meet(self, code: Sequence[Decoded]) -> None:
+        """Look at the instructions that are new."""
+        new = code[len(self._spots) :]
+        if new:
+            self._spots += map(self._spot, new)
+            found = self._spots[-len(new) :]
+            functions = [spot.function for spot in found]
+            turns = [spot.flow in (Flow.CALL, Flow.RETURN) for spot in found]
+            self._function = np.concatenate((self._function, functions))
+            self._turns = np.concatenate((self._turns, turns))
+
+    def _spot(self, d: Decoded) -> Spot:
+        function, offset = self._functions.number(d.pc), self._functions.offset(d.pc)
+        return Spot(d.pc, function, _flow(d), d.pc + d.length, offset == 0, offset is not None)
+
+
+def _flow(d: Decoded) -> Flow:
+    """How an instruction goes on (RISC-V's unprivileged ISA, 2.5.1: hints of jalr)."""
+    if d.insn is None or d.insn.unit is not Unit.JUMP:
+        return Flow.NEXT
+    if _register(d, "rd") in _LINK_REGISTERS:
+        return Flow.CALL
+    if "target" in d.insn.syntax:
+        return Flow.NEXT
+    return Flow.RETURN if _register(d, "rs1") in _LINK_REGISTERS else Flow.INDIRECT
+
+
+def _register(d: Decoded, operand: str) -> int:
+    assert d.insn is not None
+    source = d.insn.source(operand)
+    return source if isinstance(source, int) else d.fields.get(source, 0)
