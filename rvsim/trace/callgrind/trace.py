@@ -1,9 +1,9 @@
-"""``callgrind:FILE``: a profile with calls for KCachegrind and callgrind_annotate.
+"""Adds up the costs of places and calls, batch by batch, and writes them at the end.
 
 Costs are cycles, instructions, and cycles by the model's reasons, each an event of its own.  A wait
 stands at the instruction that the model charges, as in ``--cycles``.  What a call costs is what
 passed until it ended, so that a function's inclusive cost is its own and that of all it calls;
-`rvsim.trace.calls` says what is a call.
+`rvsim.trace.callgrind.calls` says what is a call.
 """
 
 from __future__ import annotations
@@ -12,13 +12,13 @@ import numpy as np
 
 from rvsim.cost.batch import Batch
 from rvsim.machine import Machine
-from rvsim.trace.callgrind_text import Profile, ProfileText
-from rvsim.trace.calls import Calls, Share
-from rvsim.trace.charges import Charger, Charges
+from rvsim.trace.callgrind.calls import Calls, Share
+from rvsim.trace.callgrind.charges import Charger, Charges
+from rvsim.trace.callgrind.functions import Functions
+from rvsim.trace.callgrind.steps import Flags, Follower
+from rvsim.trace.callgrind.sums import Numbers, Places, Sums
+from rvsim.trace.callgrind.text import Profile, ProfileText
 from rvsim.trace.files import TraceFile
-from rvsim.trace.functions import Functions
-from rvsim.trace.steps import Flags, Follower
-from rvsim.trace.sums import Numbers, Places, Sums
 
 
 class CallgrindTrace:

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from rvsim.cost.batch import Batch
 from rvsim.decode import Decoded
 from rvsim.insn.units import Unit
-from rvsim.trace.calls import Calls, Flow, Share, Spot
-from rvsim.trace.functions import Functions
-from rvsim.trace.sums import Places
+from rvsim.trace.callgrind.calls import Calls, Flow, Share, Spot
+from rvsim.trace.callgrind.functions import Functions
+from rvsim.trace.callgrind.sums import Places
 
 _LINK_REGISTERS: Final = (1, 5)
 

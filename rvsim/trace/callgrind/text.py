@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from typing import Final
 
 from rvsim.cost.formula import CYCLE
-from rvsim.trace.calls import Edge
-from rvsim.trace.functions import Function, Functions
+from rvsim.trace.callgrind.calls import Edge
+from rvsim.trace.callgrind.functions import Function, Functions
 
 _CYCLES, _INSNS = "Cycles", "Instructions"
 _AGAIN: Final = "'2"

@@ -9,8 +9,8 @@ import numpy.typing as npt
 
 from rvsim.cost.batch import Batch, PerInstruction
 from rvsim.cost.reasons import FETCH, ISSUE, REASONS
-from rvsim.trace.functions import Functions
-from rvsim.trace.sums import Numbers, Places
+from rvsim.trace.callgrind.functions import Functions
+from rvsim.trace.callgrind.sums import Numbers, Places
 
 INSTRUCTIONS = 0
 """The column that counts instructions; the others hold fixed-point cycles (`rvsim.cost.formula`),
