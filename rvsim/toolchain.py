@@ -152,6 +152,35 @@ def find_kernel(name: str) -> KernelSource:
     return known[stem]
 
 
+def kernel_in(folder: Path) -> KernelSource:
+    """All C and assembly files of a folder as one kernel, to be compiled as the bundled ones are.
+
+    Raises `RvsimError` if it has none.
+    """
+    sources = _sources(folder)
+    if not sources:
+        raise RvsimError(f"there is no C or assembly file in {folder}")
+    return KernelSource(folder.resolve().name, folder, sources)
+
+
+def copy_sources(kernel: KernelSource, folder: Path) -> list[Path]:
+    """Copy the sources and headers of a kernel to a folder, for changes; the copies.
+
+    Raises `RvsimError`, and copies nothing, if one of them is there already.
+    """
+    made = {folder / path.name: path for path in _inputs(kernel.folder)}
+    there = next((copy for copy in made if copy.exists()), None)
+    if there is not None:
+        raise RvsimError(f"{there} exists already", hint="choose a new folder")
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for copy, path in made.items():
+            shutil.copyfile(path, copy)
+    except OSError as error:
+        raise RvsimError(f"can't write {folder}: {error.strerror}") from error
+    return list(made)
+
+
 def build_kernel(name: str, out_dir: Path | None = None) -> Path:
     """The ELF of a bundled kernel, in `out_dir` if given, else in the cache where it stays.
 
@@ -219,6 +248,11 @@ def _sources(folder: Path) -> tuple[Path, ...]:
     return tuple(sorted(path for path in folder.iterdir() if path.suffix in (".c", ".S")))
 
 
+def _inputs(folder: Path) -> list[Path]:
+    """What the compiler reads of a kernel's folder."""
+    return sorted(path for path in folder.iterdir() if path.suffix in (".c", ".h", ".S"))
+
+
 def _flags(extra_args: Sequence[str], min_vlen: int) -> tuple[str, ...]:
     # The X60's own description promises zvl256b, and code that relies on it fails at VLEN 128.
     cpu = f"-mcpu=spacemit_x60-zvl256b+zvl{min_vlen}b"
@@ -229,11 +263,10 @@ def _content_hash(kernel: KernelSource) -> str:
     """A hash of all that the kernel's ELF depends on; paths too, because DWARF names them."""
     digest = hashlib.sha256(repr((_ziglang_version(), _flags(kernel.flags, 128))).encode())
     for folder in (kernel.folder, data_path("kernels") / RUNTIME):
-        for path in sorted(folder.iterdir()):
-            if path.suffix in (".c", ".h", ".S"):
-                content = path.read_bytes()
-                digest.update(f"\0{path.resolve()}\0{len(content)}\0".encode())
-                digest.update(content)
+        for path in _inputs(folder):
+            content = path.read_bytes()
+            digest.update(f"\0{path.resolve()}\0{len(content)}\0".encode())
+            digest.update(content)
     return digest.hexdigest()
 
 

@@ -11,6 +11,7 @@ import pytest
 
 from rvsim import __version__
 from rvsim.cli.group import COMMANDS
+from rvsim.toolchain import build_kernel, find_kernel
 from tests.cli.conftest import Cli
 from tests.cli.programs import E8_M1, elf, exit_with, vset
 
@@ -67,7 +68,59 @@ def test_compiler_error_is_the_compilers(rvsim: Cli, tmp_path: Path) -> None:
     assert not out.exists()
 
 
+def test_build_a_folder_as_the_bundled_kernels_are(
+    rvsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    copied = rvsim("build", "gemm_tile_s8_u4", "--sources", "new/mine")
+    names = ("gemm.c", "gemm.h", "main.c", "scalar.c")
+    assert copied.out.splitlines() == [f"new/mine/{name}" for name in names]
+    assert copied.err == "rvsim: note: to build them: rvsim build new/mine -D UNROLL=4\n"
+    assert rvsim("build", "new/mine", "-D", "UNROLL=4").out == "mine.elf\n"
+    kernel = find_kernel("gemm_tile_s8_u4")
+    same_code = [code_of(rvsim, file) for file in ("mine.elf", str(build_kernel(kernel.name)))]
+    assert same_code[0] == same_code[1]
+    rvsim("build", "new/mine", "-o", "other.elf")
+    assert code_of(rvsim, "other.elf") != same_code[0]
+    assert rvsim("run", "mine.elf").out.startswith("mine: vlen 256\nPASS tokens 1\n")
+
+
+def code_of(rvsim: Cli, file: str) -> list[str]:
+    """The mnemonics of the tile: its addresses depend on how long the program's name is."""
+    text = rvsim("dis", file).out.partition("<gemm_tile_s8_x1>:")[2].partition("<main>:")[0]
+    return [line.split()[2] for line in text.splitlines() if len(line.split()) > 2]
+
+
+def test_macros_of_a_kernel_and_of_files(
+    rvsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("a.c").write_text("int main(void) { return FIRST - SECOND; }\n")
+    assert rvsim("build", "a.c", "-D", "FIRST=9", "-D", "SECOND").out == "a.elf\n"
+    assert rvsim("run", "a.elf").code == 8
+    assert rvsim("build", "gemm_tile_s8", "-D", "UNROLL=4", "-o", "u4.elf").out == "u4.elf\n"
+    assert code_of(rvsim, "u4.elf") == code_of(rvsim, str(build_kernel("gemm_tile_s8_u4")))
+
+
+def test_sources_are_not_overwritten(
+    rvsim: Cli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("mine").mkdir()
+    Path("mine/main.c").write_text("// work of days\n")
+    result = rvsim("build", "memops", "--sources", "mine")
+    assert result.err == "rvsim: mine/main.c exists already: choose a new folder\n"
+    assert [(p.name, p.read_text()) for p in Path("mine").iterdir()] == [
+        ("main.c", "// work of days\n")
+    ]
+
+
 BAD_BUILDS = {
+    (".",): "there is no C or assembly file in .",
+    ("memops", "--sources", "x", "-o", "y"): (
+        "--sources builds nothing: it goes with no other option"
+    ),
+    ("memop", "--sources", "x"): "unknown kernel 'memop': did you mean 'memops'?",
     ("none.c",): "no such source file: none.c",
     ("memop",): "unknown kernel 'memop': did you mean 'memops'?",
     ("memops", "gemm_tile_s8"): "memops gemm_tile_s8: one kernel at a time",
@@ -77,7 +130,10 @@ BAD_BUILDS = {
 
 
 @pytest.mark.parametrize("args", BAD_BUILDS)
-def test_bad_build(rvsim: Cli, args: tuple[str, ...]) -> None:
+def test_bad_build(
+    rvsim: Cli, args: tuple[str, ...], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
     result = rvsim("build", *args)
     assert (result.code, result.out, result.err) == (2, "", f"rvsim: {BAD_BUILDS[args]}\n")
 
