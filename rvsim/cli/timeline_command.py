@@ -59,7 +59,8 @@ def command(
 
     A row is an instruction, a column a cycle; a letter says what an instruction waits for.  With
     --roi the loop is the hottest one there.  The program is stopped when it has been there long
-    enough for the loop to have settled.  What it writes goes to stderr.
+    enough for the loop to have settled.  The last line is the option of rvsim run --trace that
+    picks the same instructions.  What the program writes goes to stderr.
     """
     from rvsim.cli.steady_run import steady_run
     from rvsim.trace.steady import steady_iterations
@@ -85,6 +86,9 @@ def _text(machine: Machine, shown: Iterations, width: int) -> Iterator[str]:
     yield ""
     for cell, meaning in legend(shown, picture):
         yield f"{_coloured(cell)}  {meaning}"
+    first, last = (shown.steps[i][i].row.instret for i in (0, -1))
+    yield ""
+    yield f"the same in a trace, for Konata or Perfetto: --trace-window {first}:{last + 1}"
 
 
 def _title(machine: Machine, shown: Iterations) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 
@@ -20,6 +21,20 @@ def test_the_program_is_run_to_its_end_if_it_is_short(rvsim: Cli) -> None:
     first, *rest = result.out.splitlines()
     assert first.startswith("loop at 0x10011c8 in saxpy+0x6: iteration 2 of 2 in a row, 9 instr")
     assert max(map(len, rest)) <= 100
+
+
+def test_the_window_traces_what_is_shown(rvsim: Cli, tmp_path: Path) -> None:
+    out = rvsim("timeline", SAXPY, "--roi", "saxpy", "--iterations", 1).out
+    window = out.splitlines()[-1].rpartition(" ")[2]
+    log = tmp_path / "saxpy.log"
+    assert rvsim("run", SAXPY, "--trace", f"spike:{log}", "--trace-window", window).code == 0
+    pcs = [int(line.split()[1], 16) for line in rows(out)]
+    assert pcs == [int(line.split()[3], 16) for line in log.read_text().splitlines()]
+
+
+def rows(out: str) -> list[str]:
+    """The rows of a picture that has one page."""
+    return out.split("\n\n")[1].splitlines()[1:]
 
 
 def test_a_long_program_is_stopped(rvsim: Cli) -> None:
