@@ -133,8 +133,19 @@ def verdict(loop: Loop, found: Bounds) -> str:
     text = f"no bound is reached; waits for: {', '.join(reasons[:_SHOWN_REASONS])}"
     path = found.chain.path if found.chain is not None else 0.0
     if path * _NEAR <= loop.cycles <= path / _NEAR:
-        text += f"; its own longest path is {path:.2f}: unroll, or load an iteration ahead"
+        text += f"; its own longest path is {path:.2f}: {_way_out(reasons)}"
     return text
+
+
+def _way_out(reasons: Sequence[str]) -> str:
+    """What helps a loop whose iterations do not overlap; `reasons` have the main one first.
+
+    >>> _way_out(["raw:load 3.00"]), _way_out(["war 7.00", "branch 0.10"])
+    ('unroll, or load an iteration ahead', 'load into other registers, an iteration ahead')
+    """
+    if reasons and reasons[0].startswith("war "):
+        return "load into other registers, an iteration ahead"
+    return "unroll, or load an iteration ahead"
 
 
 # -- JSON
