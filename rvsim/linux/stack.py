@@ -61,12 +61,16 @@ def fill_stack(
     env: Mapping[str, str],
     hwcap: int,
 ) -> int:
-    """Write what a program finds at its start, and return its stack pointer."""
+    """Write what a program finds at its start, and return its stack pointer.
+
+    The name of its file (AT_EXECFN) is `argv[0]`, which there must be, and not the host's path: how
+    long that is would move the stack, and what is in one set of the caches with it.
+    """
     arguments = [os.fsencode(a) for a in argv]
     variables = [os.fsencode(f"{name}={value}") for name, value in env.items()]
     block = bytearray()
     offsets = []
-    for text in (*arguments, *variables, os.fsencode(image.name)):
+    for text in (*arguments, *variables, arguments[0]):
         offsets.append(len(block))
         block += text + b"\0"
     random_offset = len(block)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import io
 import struct
 from collections.abc import Callable
+from dataclasses import replace
 
 import pytest
 from hypothesis import given
@@ -79,7 +80,7 @@ def test_arguments_environment_and_auxiliary_vector_are_on_the_stack():
     assert argv == [b"prog", b"--n", "größer".encode()]
     assert envp == [b"A=1", b"LANG=C"]
     assert guest.memory.read(vector.pop(25), 16) == b"rvsim AT_RANDOM!"
-    assert guest.memory.read_cstring(vector.pop(31)) == b"prog.elf"
+    assert guest.memory.read_cstring(vector.pop(31)) == b"prog"
     assert vector == {
         3: DATA + 64,  # AT_PHDR
         4: 56,  # AT_PHENT
@@ -100,6 +101,14 @@ def test_arguments_environment_and_auxiliary_vector_are_on_the_stack():
 
 def test_a_program_without_arguments_has_its_name(guest: Guest):
     assert stack_words(guest)[:2] == ([b"prog.elf"], [])
+
+
+def test_where_the_file_is_on_the_host_does_not_move_the_stack():
+    places = [replace(IMAGE, name=name) for name in ("a.elf", "/home/somebody/.cache/rvsim/a.elf")]
+    guests = [Guest(image=image, argv=["a.elf"]) for image in places]
+    words = [guest.memory.read(guest.state.x[2], 256) for guest in guests]
+    assert guests[0].state.x[2] == guests[1].state.x[2]
+    assert words[0] == words[1]
 
 
 def test_only_single_letter_extensions_have_a_hwcap_bit():
