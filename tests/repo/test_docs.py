@@ -1,17 +1,17 @@
-"""Examples run: docstrings of every module, and the Python of the README."""
+"""Examples run: docstrings of every module, Python of pages, and the commands of the README."""
 
 from __future__ import annotations
 
 import doctest
 import importlib
 import pkgutil
-import re
 from pathlib import Path
 
 import pytest
 
 import rvsim
 from rvsim.toolchain import build_kernel
+from tools.transcripts import difference, fences, run, steps, write_files
 
 ROOT = Path(__file__).resolve().parents[2]
 MODULES = sorted(
@@ -46,6 +46,14 @@ def test_the_python_of_a_page_runs(
 ) -> None:
     build_kernel("gemm_tile_s8", tmp_path)
     monkeypatch.chdir(tmp_path)
-    (code,) = re.findall(r"```python\n(.*?)```", (ROOT / page).read_text(), re.DOTALL)
-    exec(compile(code, page, "exec"), {})
+    (fence,) = (f for f in fences((ROOT / page).read_text()) if f.language == "python")
+    exec(compile("\n".join(fence.lines), page, "exec"), {})
     assert PAGES[page] in capsys.readouterr().out
+
+
+def test_the_commands_of_the_readme_print_what_it_shows(tmp_path: Path) -> None:
+    """``python tools/transcripts.py README.md`` writes it anew."""
+    page = (ROOT / "README.md").read_text()
+    write_files(page, tmp_path)
+    wrong = [line for step in steps(page) for line in difference(step, run(step.command, tmp_path))]
+    assert not wrong, "\n".join(wrong)
