@@ -88,3 +88,37 @@ def test_ime_needs_all_of_its_tile_whatever_the_vl_policy() -> None:
 @pytest.mark.parametrize("name", ANYWHERE)
 def test_kernels_need_nothing_that_only_one_cpu_has(name: str) -> None:
     assert_passes(run_kernel(name, 256, cpu="generic-rv64gcv"), name)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "checked", "timed"),
+    [
+        ("2", range(1, 9), ["8 tokens, 16 channels"]),
+        ("2 3", [3], ["3 tokens, 16 channels"]),
+        ("2 1 32", [1], ["1 tokens, 32 channels"]),
+        ("1 0 20", range(1, 9), [f"{n} tokens, 20 channels" for n in range(1, 9)]),
+    ],
+)
+def test_gemm_tile_s8_times_and_checks_what_it_is_asked_for(
+    arguments: str, checked: list[int], timed: list[str]
+) -> None:
+    runs, *only = arguments.split()
+    lines = run_gemm("gemm_tile_s8", arguments).stdout.decode().splitlines()
+    passed = [line for line in lines if line.startswith("PASS tokens")]
+    assert passed == [f"PASS tokens {n}" for n in checked]
+    assert ("PASS long sums" in lines) == (not only)
+    found = [line.partition(" runs, ")[0] for line in lines if line.startswith("bench ")]
+    assert found == [f"bench {what}, k 256: {runs}" for what in timed]
+
+
+@pytest.mark.parametrize("arguments", ["1 9", "1 8 33"])
+def test_gemm_tile_s8_refuses_to_time_more_than_it_has(arguments: str) -> None:
+    result = run_gemm("gemm_tile_s8_u4", arguments)
+    assert result.exit_code == 1
+    assert result.stdout == b"gemm_tile_s8_u4 times up to 8 tokens and 32 channels\n"
+
+
+def run_gemm(name: str, arguments: str) -> RunResult:
+    machine = Machine()
+    machine.load(build_kernel(name), argv=[name, *arguments.split()])
+    return machine.run(max_insns=LIMIT)
