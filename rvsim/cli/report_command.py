@@ -119,7 +119,9 @@ def _page(
         else _with_iterations(program, file, guest, options, timeline)
         for program, run, file in zip(programs, runs, files, strict=True)
     ]
-    return page(programs, "There is none: no loop that has no other inside has run to its end.")
+    if any(run.result.exit_code for run in runs):
+        return page(programs, "There is none of a program that fails or is stopped.")
+    return page(programs, "There is none: no loop without others inside was executed.")
 
 
 def _with_iterations(
