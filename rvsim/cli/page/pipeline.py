@@ -33,6 +33,7 @@ from rvsim.trace.steady import Iterations, Step
 _EVERY: Final = 10
 _MINOR: Final = 50
 _MOST_LANES: Final = 480
+_MOST_LANES_OF_ALL: Final = 2400
 _MOST_CYCLES: Final = 1200
 _COLOURS: Final[Mapping[str, int | str]] = {
     ISSUE: colour_of("issue"),
@@ -106,9 +107,10 @@ def pipeline(programs: Sequence[Program]) -> Pipeline | None:
     shown = [(p.name, p.iterations, lines(p.iterations)) for p in programs if p.iterations]
     if not shown:
         return None
-    ends = [line.start + len(line.cells) for _, _, found in shown for line in found[:_MOST_LANES]]
+    most = min(_MOST_LANES, _MOST_LANES_OF_ALL // len(shown))
+    ends = [line.start + len(line.cells) for _, _, found in shown for line in found[:most]]
     cycles = min(_MOST_CYCLES, max(ends)) + 1
-    parts = tuple(_part(*program, cycles) for program in shown)
+    parts = tuple(_part(*program, most, cycles) for program in shown)
     return Pipeline(
         cycles,
         max(len(lane.text) for part in parts for lane in part.lanes),
@@ -118,12 +120,12 @@ def pipeline(programs: Sequence[Program]) -> Pipeline | None:
     )
 
 
-def _part(name: str, shown: Iterations, picture: Sequence[Line], cycles: int) -> Part:
+def _part(name: str, shown: Iterations, picture: Sequence[Line], most: int, cycles: int) -> Part:
     steps = [(n, step) for n, steps in enumerate(shown.steps) for step in steps]
     begin = origin(shown)
     kept = [
         (n, step, line)
-        for (n, step), line in zip(steps[:_MOST_LANES], picture, strict=False)
+        for (n, step), line in zip(steps[:most], picture, strict=False)
         if line.start < cycles
     ]
     first, last = shown.first + 1, shown.first + len(shown.steps)
