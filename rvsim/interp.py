@@ -294,7 +294,7 @@ class Interpreter:
         memory.code.listeners.append(self._drop)
         self.jit: Jit | None = None
         self.interrupted = False
-        """Set by a signal handler whose exception may be lost, as in callbacks of libraries."""
+        """Set by a signal handler, to have the run stop between instructions, with fuel left."""
         self._recent: deque[Block] = deque(maxlen=_RECENT_BLOCKS)
 
     # -- binding
@@ -479,7 +479,8 @@ class Interpreter:
     def run(self, fuel: int, deadline: float | None = None) -> tuple[Trap | None, int]:
         """Execute at most `fuel` instructions: (the trap that stopped it or None, fuel left).
 
-        `deadline` is a `time.monotonic` value; past it the run stops with fuel left and no trap.
+        `deadline` is a `time.monotonic` value; past it the run stops with fuel left and no trap, as
+        it does when it has been `interrupted`.
         """
         s = self.state.words
         code = self._mode_code()
@@ -551,7 +552,7 @@ class Interpreter:
     def _is_over(self, deadline: float | None) -> bool:
         if self.interrupted:
             self.interrupted = False
-            raise KeyboardInterrupt
+            return True
         return deadline is not None and time.monotonic() >= deadline
 
     def _stop(self, block: Block, done: int, stop: GuestTrap | GuestFault) -> Trap:

@@ -14,6 +14,7 @@ from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
 from rvsim.interp import Interpreter, Trap, namespace
+from rvsim.interrupts import InterruptsLater
 from rvsim.linux import (
     BlockedForEver,
     Grant,
@@ -116,6 +117,10 @@ class RunResult:
         if self.trap is not None:
             return f"{self.trap.why} at {self.machine.place(self.trap.pc)}"
         return f"exit {self.exit_code}" if self.reason == "exit" else f"limit {self.reason} reached"
+
+
+def _is_past(deadline: float | None) -> bool:
+    return deadline is not None and time.monotonic() >= deadline
 
 
 def _kept_rows(trace: bool | range) -> KeptRows:
@@ -229,11 +234,15 @@ class Machine:
             raise RvsimError(f"unknown engine {engine!r}", hint="choose numpy or jit")
         if engine == "jit" and names is None and retired is None:
             self._compile_hot_code(cache=cache, counts=statistics)
+        self._interrupts = InterruptsLater(self._stop_soon)
         self._listener = trapped
         self.image: Image | None = None
         self.process: LinuxProcess | None = None
         self.bare: BareMetal | None = None
         self._captured: dict[str, bytearray] = {"stdout": bytearray(), "stderr": bytearray()}
+
+    def _stop_soon(self) -> None:
+        self.interp.interrupted = True
 
     def _compile_hot_code(self, *, cache: bool, counts: bool) -> None:
         from rvsim.jit.cache import cache_folder
@@ -342,13 +351,17 @@ class Machine:
             return self._run(fuel, deadline)
         finally:
             if self.ring is not None:
-                self.ring.flush()
+                with self._interrupts:
+                    self.ring.flush()
 
     def _run(self, fuel: int, deadline: float | None) -> RunResult:
         ended: RunResult | None = None
         while True:
-            trap, fuel = self.interp.run(fuel, deadline)
+            with self._interrupts:
+                trap, fuel = self.interp.run(fuel, deadline)
             if trap is None:
+                if fuel and not _is_past(deadline):
+                    continue  # a signal was handled, and nothing came of it
                 limit: Literal["max_insns", "timeout"] = "timeout" if fuel else "max_insns"
                 return self._result(limit, LIMIT_REACHED, None)
             if self.bare is not None:
@@ -357,7 +370,7 @@ class Machine:
                 ended = self._process_trap(trap)
             if ended is not None:
                 return ended
-            if deadline is not None and time.monotonic() >= deadline:
+            if _is_past(deadline):
                 return self._result("timeout", LIMIT_REACHED, None)
 
     def _killed(self, trap: Trap) -> RunResult:

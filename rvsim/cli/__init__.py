@@ -6,9 +6,11 @@ Results go to stdout; progress, notes and errors to stderr, each line of them as
 from __future__ import annotations
 
 import errno
+import io
 import os
 import sys
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import Final, NoReturn
 
 import click
@@ -39,11 +41,16 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Streams that are closed (``>&-``) are None: stdout becomes one that can't be written to."""
+    """Streams that are closed (``>&-``) are None: stdout becomes one that can't be written to.
+
+    What the terminal's encoding has no character for is shown as a question mark.
+    """
     if sys.stdout is None:
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
     if sys.stderr is None:
         sys.stderr = open(os.devnull, "w", encoding="utf-8")  # noqa: SIM115
+    if isinstance(sys.stdout, io.TextIOWrapper) and sys.stdout.errors == "strict":
+        sys.stdout.reconfigure(errors="replace")
 
 
 def run(args: list[str]) -> int:
@@ -69,7 +76,7 @@ def run(args: list[str]) -> int:
         return _fail(_usage_text(error))
     except (KeyboardInterrupt, click.Abort) as stop:
         _say(str(stop) or "interrupted")
-        return INTERRUPTED
+        return getattr(stop, "exit_code", INTERRUPTED)
     except BrokenPipeError:
         return _reader_gone()
     except OSError as error:
@@ -80,7 +87,9 @@ def run(args: list[str]) -> int:
 
 
 def _say(text: str) -> None:
-    click.echo(f"rvsim: {text}", err=True)
+    """On stderr; where that cannot be written to, the exit code has to tell."""
+    with suppress(OSError):
+        click.echo(f"rvsim: {text}", err=True)
 
 
 def _fail(text: str) -> int:

@@ -170,31 +170,46 @@ def _strace(line: str) -> None:
     click.echo(line, err=True)
 
 
+class Stopped(click.Abort):
+    """A run that a signal has ended; the exit code is what a shell shows for one."""
+
+    def __init__(self, text: str, number: int) -> None:
+        super().__init__(text)
+        self.exit_code = 128 + number
+
+
+class _Signalled(KeyboardInterrupt):
+    """SIGTERM or SIGHUP, of which Python makes no exception of its own."""
+
+
+def _signalled(number: int, frame: FrameType | None) -> NoReturn:
+    raise _Signalled(number)
+
+
 @contextmanager
 def _place_of_interrupt(machine: Machine) -> Iterator[None]:
-    def interrupt(number: int, frame: FrameType | None) -> NoReturn:
-        machine.interp.interrupted = True
-        raise KeyboardInterrupt
-
-    # Not where SIGINT is ignored, as behind nohup, nor in a thread, which gets no signals.
-    before = signal.getsignal(signal.SIGINT)
-    ours = (
-        before is signal.default_int_handler
-        and threading.current_thread() is threading.main_thread()
-    )
-    if ours:
-        signal.signal(signal.SIGINT, interrupt)
+    """Say where the program was when a signal ended the run; files are completed behind that."""
+    ours = [n for n in (signal.SIGTERM, signal.SIGHUP) if _ends_the_process(n)]
+    for number in ours:
+        signal.signal(number, _signalled)
     try:
         yield
-    except KeyboardInterrupt:
+    except KeyboardInterrupt as stop:
+        number = signal.Signals(stop.args[0] if isinstance(stop, _Signalled) else signal.SIGINT)
+        what = "interrupted" if number == signal.SIGINT else f"stopped by {number.name}"
         state = machine.state
         where = machine.place(state["pc"])
-        raise click.Abort(
-            f"interrupted after {state['instret']} instructions, near {where}"
-        ) from None
+        text = f"{what} after {state['instret']} instructions, near {where}"
+        raise Stopped(text, number) from None
     finally:
-        if ours:
-            signal.signal(signal.SIGINT, before)
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
+
+
+def _ends_the_process(number: int) -> bool:
+    """Not where it is ignored, as behind nohup; nor in a thread, which gets no signals."""
+    in_main = threading.current_thread() is threading.main_thread()
+    return in_main and signal.getsignal(number) is signal.SIG_DFL
 
 
 def _report(guest: Guest, machine: Machine, result: RunResult) -> None:

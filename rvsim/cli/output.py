@@ -7,6 +7,7 @@ import os
 import stat
 import sys
 import tempfile
+from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import IO, Any, Final, Self
@@ -18,6 +19,28 @@ from rvsim.perf import Profile
 from rvsim.trace.counters import Counts
 
 SCHEMA: Final = 1
+
+
+def keep_apart(program: str, outputs: Sequence[str]) -> None:
+    """Refuse to write one file twice, or over the program."""
+    known: dict[object, str] = {}
+    if os.path.isfile(program):  # and no kernel's name
+        known[_identity(program)] = "is the program"
+    for path in outputs:
+        if os.path.exists(path) and not os.path.isfile(path):
+            continue  # a device or a pipe takes what it gets
+        if (clash := known.get(_identity(path))) is not None:
+            raise RvsimError(f"cannot write {path}: it {clash}", hint="name another file")
+        known[_identity(path)] = "is written already by another option"
+
+
+def _identity(path: str) -> object:
+    """The same for all names of a file."""
+    try:
+        found = os.stat(path)
+    except OSError:
+        return os.path.realpath(path)
+    return found.st_dev, found.st_ino
 
 
 class WholeFile:

@@ -38,6 +38,12 @@ class Options:
     json: str | None
     strace: bool
 
+    @property
+    def outputs(self) -> list[str]:
+        """The files that it writes."""
+        traces = [path for _, path in self.trace.files]
+        return [*traces, self.json] if self.json and self.json != "-" else traces
+
 
 @click.command(cls=GuestCommand, short_help="Run a RISC-V executable.")
 @click.argument("file")
@@ -92,8 +98,9 @@ def command(
 
 def run(options: Options) -> int:
     """Prepare all that may fail before the first instruction, run, and report."""
-    from rvsim.cli.output import JsonFile
+    from rvsim.cli.output import JsonFile, keep_apart
 
+    keep_apart(options.file, options.outputs)
     traces = options.trace.make() if options.trace.files else None
     progress = Progress(sys.stderr, options.guest.max_insns)
     machine = _make_machine(options, traces, progress)

@@ -46,6 +46,11 @@ def open_trace(path: str) -> IO[bytes]:
         raise RvsimError(f"cannot read {path}: {error.strerror or error}") from None
 
 
+def is_regular(file: IO[bytes]) -> bool:
+    """Whether it is a file on a disk, and no device or pipe."""
+    return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
+
+
 class TraceFile:
     """A file that receives whole records.
 
@@ -67,7 +72,7 @@ class TraceFile:
             self._file = open(path, "wb", buffering=0)  # noqa: SIM115 (closed by `close`)
         except OSError as error:
             raise self._cannot(error) from None
-        self._regular = stat.S_ISREG(os.fstat(self._file.fileno()).st_mode)
+        self._regular = is_regular(self._file)
 
     def _cannot(self, error: OSError) -> RvsimError:
         return RvsimError(f"cannot write {self.path}: {error.strerror}")

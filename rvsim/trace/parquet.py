@@ -13,12 +13,16 @@ from rvsim.cost.rows import ROW_DTYPE, Rows
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
 from rvsim.tables import arrow_schema, arrow_table, optional
+from rvsim.trace.files import is_regular
 
 _GROUP = 1 << 16
 
 
 class ParquetTrace:
-    """Writes groups of rows; a file that cannot be completed has no index and is removed."""
+    """Writes groups of rows; a file that cannot be completed has no index and is removed.
+
+    A device or a pipe stays, of course.
+    """
 
     def __init__(self, path: str, machine: Machine) -> None:
         purpose = f"parquet:{path}"
@@ -56,11 +60,13 @@ class ParquetTrace:
 
     def close(self) -> None:
         self._flush()
+        regular = is_regular(self._file)
         try:
-            self._writer.close()
-            self._file.close()
+            with self._file:
+                self._writer.close()
         except OSError as error:
             self._error = self._error or error
         if self._error is not None:
-            os.unlink(self._path)
+            if regular:
+                os.unlink(os.path.realpath(self._path))
             raise self._cannot(self._error)

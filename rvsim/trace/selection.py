@@ -62,8 +62,19 @@ class Selection:
         self.any |= bool(chosen.any())
         return batch.where(chosen)
 
-    def __str__(self) -> str:
+    @property
+    def limited(self) -> bool:
+        """Whether it leaves anything out."""
+        return bool(self.regions) or self.window != Window()
+
+    def missed(self) -> str:
+        """That none of them was there, in words.
+
+        >>> Selection(Window(10, 20)).missed()
+        'none of the instructions 10:20 executed'
+        """
         if not self.regions:
-            return str(self.window)
+            return f"none of {self.window} executed"
         names = " or ".join(region.name for region in self.regions)
-        return names if self.window == Window() else f"{names} within {self.window}"
+        within = "" if self.window == Window() else f" within {self.window}"
+        return f"no instruction of {names}{within} executed"

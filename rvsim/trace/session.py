@@ -11,9 +11,9 @@ from typing import Any, NamedTuple, Protocol, cast
 from rvsim.cost.batch import Batch
 from rvsim.decode import Decoded
 from rvsim.errors import RvsimError
+from rvsim.interrupts import InterruptsLater
 from rvsim.machine import Machine
 from rvsim.trace.events import Event, Recorder
-from rvsim.trace.interrupts import InterruptsLater
 from rvsim.trace.kinds import KINDS
 from rvsim.trace.selection import Selection
 from rvsim.trace.spike import SpikeLog
@@ -119,12 +119,23 @@ class Traces:
         trace: TracebackType | None,
     ) -> None:
         """Complete all files; `RvsimError` if one is not, or if there was nothing to write."""
+        failed: list[str] = []
         with ExitStack() as closing:
             closing.enter_context(self._interrupts)
-            for close in self._closers:
-                closing.callback(close)
-        if kind is None and self.wanted and not self._selection.any:
-            raise NothingTraced(f"nothing to trace: no instruction of {self._selection} executed")
+            for close in reversed(self._closers):
+                closing.callback(_close, close, failed)
+        if failed:
+            raise RvsimError("; ".join(failed))
+        if kind is None and self._selection.limited and not self._selection.any:
+            raise NothingTraced(f"nothing to trace: {self._selection.missed()}")
+
+
+def _close(close: Callable[[], object], failed: list[str]) -> None:
+    """Add to `failed` what has gone wrong, so that it hides nothing else."""
+    try:
+        close()
+    except RvsimError as error:
+        failed.append(str(error))
 
 
 def _writer(kind: str, path: str, machine: Machine) -> Writer:

@@ -349,6 +349,15 @@ def test_reader_that_goes_away_is_no_error(tmp_path: Path) -> None:
     assert run.returncode == 128 + signal.SIGPIPE
 
 
+@pytest.mark.parametrize("options", [["--stats"], ["--max-insns", "1"], ["--no-such-option"]])
+def test_where_stderr_is_full_the_exit_code_tells(program: Program, options: list[str]) -> None:
+    with open("/dev/full", "wb") as full:
+        done = subprocess.run(
+            [*RVSIM, "run", program(*write(1, 2)), *options], stdout=subprocess.PIPE, stderr=full
+        )
+    assert done.returncode == 2
+
+
 def test_full_disk_is_an_error(program: Program) -> None:
     with open("/dev/full", "wb") as full:
         done = subprocess.run(

@@ -5,11 +5,14 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from tests.cli.conftest import Cli
+from tests.cli.programs import li, vset
+from tests.program.bare import step
 from tools.golden_traces import TRACES
 
 SAXPY = TRACES / "saxpy.elf"
@@ -63,6 +66,15 @@ def test_a_name_that_there_is_not(rvsim: Cli) -> None:
     result = rvsim("timeline", SAXPY, "--roi", "saxpi")
     assert (result.code, result.out) == (2, "")
     assert "did you mean 'saxpy'?" in result.err
+
+
+def test_characters_that_the_terminal_has_not(program: Callable[..., str]) -> None:
+    file = program(li(10, 9), vset(0b11_010_111, 8), step("jal", rd=0, imm=-4))
+    command = [sys.executable, "-m", "rvsim", "timeline", file, "--max-insns", "99"]
+    env = os.environ | {"PYTHONIOENCODING": "latin1"}
+    done = subprocess.run(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL)
+    assert done.returncode == 124
+    assert b"vsetivli zero, 0x8, e32, mf2, ta,? I" in done.stdout
 
 
 @pytest.mark.parametrize(("no_color", "coloured"), [("", True), ("1", False)])

@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from tests.cli.conftest import Cli
-from tests.cli.programs import A0, A1, FOREVER, li, write
+from tests.cli.programs import A0, A1, li, write
 from tests.program.bare import DATA, TEXT, load_upper, step
 from tests.unit.kanata_reader import read_kanata
 
@@ -86,18 +86,66 @@ def test_the_result_is_shown_though_the_disk_is_full(
     assert log.read_text() == ""
 
 
-def test_ctrl_c_comes_between_instructions(program: Program, tmp_path: Path) -> None:
+@pytest.mark.parametrize("engine", ["numpy", "jit"])
+@pytest.mark.parametrize(
+    ("number", "what"), [(signal.SIGINT, "interrupted"), (signal.SIGTERM, "stopped by SIGTERM")]
+)
+def test_signals_come_between_instructions(
+    program: Program, tmp_path: Path, number: signal.Signals, what: str, engine: str
+) -> None:
     kanata, npy = tmp_path / "kanata", tmp_path / "npy"
-    command = [sys.executable, "-m", "rvsim", "run", program(FOREVER)]
+    body = [step("addi", rd=5, rs1=5, imm=1)] * 40
+    command = [sys.executable, "-m", "rvsim", "run", "--engine", engine]
+    command += [program(*body, step("jal", rd=0, imm=-160))]
     command += [f"--trace=kanata:{kanata}", f"--trace=npy:{npy}"]
-    process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)  # a job may ignore it
+    try:
+        process = subprocess.Popen(command, stderr=subprocess.PIPE, text=True)
+    finally:
+        signal.signal(signal.SIGINT, before)
     while not (npy.exists() and npy.stat().st_size > 1_000_000):
+        assert process.poll() is None
         time.sleep(0.02)
-    process.send_signal(signal.SIGINT)
+    process.send_signal(number)
     _, err = process.communicate(timeout=30)
-    assert process.returncode == 130
-    assert err.startswith("rvsim: interrupted after ")
-    assert len(read_kanata(kanata.read_text())) == len(np.load(npy)) == int(err.split()[3])
+    assert process.returncode == 128 + number
+    assert err.startswith(f"rvsim: {what} after ")
+    executed = int(err.partition("after ")[2].split()[0])
+    assert len(read_kanata(kanata.read_text())) == len(np.load(npy)) == executed
+
+
+def test_a_program_that_traps_at_once_has_an_empty_log(
+    rvsim: Cli, program: Program, tmp_path: Path
+) -> None:
+    """Nothing was left out, so that is no error."""
+    result = rvsim("run", program(step("ebreak")), f"--trace=spike:{tmp_path / 'log'}")
+    assert result.code == 128 + 5
+    assert "nothing" not in result.err
+    assert (tmp_path / "log").read_bytes() == b""
+
+
+def test_no_file_is_written_twice_or_over_the_program(
+    rvsim: Cli, program: Program, tmp_path: Path
+) -> None:
+    file, other, link = program(*LOOP), tmp_path / "other", tmp_path / "link"
+    content = Path(file).read_bytes()
+    link.symlink_to(file)
+    twice = rvsim("run", file, f"--trace=npy:{other}", f"--trace=kanata:{tmp_path}/./other")
+    assert (twice.code, twice.err) == (
+        2,
+        f"rvsim: cannot write {tmp_path}/./other: it is written already by another option:"
+        " name another file\n",
+    )
+    assert rvsim("run", file, f"--trace=npy:{other}", "--json", other).code == 2
+    over = rvsim("run", file, f"--trace=npy:{link}")
+    assert (over.code, over.err) == (
+        2,
+        f"rvsim: cannot write {link}: it is the program: name another file\n",
+    )
+    assert Path(file).read_bytes() == content
+    assert not other.exists()
+    null = [f"--trace={kind}:/dev/null" for kind in ("kanata", "spike")]
+    assert rvsim("run", file, *null, "--json", "/dev/null").code == 0
 
 
 def test_both_engines_write_the_same(rvsim: Cli, program: Program, tmp_path: Path) -> None:

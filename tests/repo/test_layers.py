@@ -25,6 +25,7 @@ MAY_IMPORT = {
     "traffic": "state",
     "tables": "errors",
     "summary": "",
+    "interrupts": "",
     "profiles": "errors config data",
     # files
     "symbols": "",
@@ -47,12 +48,13 @@ MAY_IMPORT = {
     "jit": "config state kept mem ir fp vec insn decode cost interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
-    "machine": "errors config state mem traffic tables summary profiles elf linux decode cost"
-    " interp jit bare",
+    "machine": "errors config state mem traffic tables summary interrupts profiles elf linux"
+    " decode cost interp jit bare",
     # profiles
     "perf": "errors mem elf symbols decode insn cost interp machine",
     # listeners and reports
-    "trace": "errors state mem traffic tables vec insn decode disasm cost interp machine perf",
+    "trace": "errors state mem traffic tables interrupts vec insn decode disasm cost interp"
+    " machine perf",
     "report": "mem profiles vec insn decode disasm interp machine",
 }
 """Module or folder of rvsim: what else of rvsim it may import, all of it from rows above."""

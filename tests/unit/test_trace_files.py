@@ -124,6 +124,30 @@ def test_a_parquet_file_that_is_not_complete_is_removed(tmp_path: Path) -> None:
     assert not path.exists()
 
 
+def test_only_files_are_removed(tmp_path: Path) -> None:
+    """A pipe is not, nor a device; each of several failures is told."""
+    pipes = [tmp_path / "parquet", tmp_path / "kanata"]
+    traces = Traces([Wanted(pipe.name, str(pipe)) for pipe in pipes])
+    machine = Machine(cost="x60", **traces.hooks())
+    machine.load(elf([FOREVER]))
+    for pipe in pipes:
+        os.mkfifo(pipe)
+
+    def run() -> None:
+        readers = [os.open(pipe, os.O_RDONLY | os.O_NONBLOCK) for pipe in pipes]
+        with traces:
+            traces.open(machine, Selection())
+            for reader in readers:
+                os.close(reader)
+            machine.run(max_insns=500)
+
+    with pytest.raises(RvsimError) as caught:
+        run()
+    told = [f"cannot write {pipe}: Broken pipe" for pipe in pipes]
+    assert str(caught.value) == "; ".join(told)
+    assert all(pipe.is_fifo() for pipe in pipes)
+
+
 @pytest.mark.parametrize("name", ["rows.parquet", "log.zst"])
 def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
     monkeypatch.setitem(sys.modules, "pyarrow", None)
