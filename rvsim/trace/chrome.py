@@ -54,6 +54,7 @@ class ChromeTrace:
 
     def __init__(self, path: str, machine: Machine) -> None:
         assert machine.cost is not None
+        text.keep_memory()
         self._file = TraceFile(path)
         self._file.write(
             b'{"displayTimeUnit":"ns","traceEvents":[\n'

@@ -48,6 +48,7 @@ class KanataTrace:
     """Writes each cycle's events when no earlier ones can come."""
 
     def __init__(self, path: str, machine: Machine) -> None:
+        text.keep_memory()
         self._file = TraceFile(path)
         self._file.write(b"Kanata\t0004\n")
         self._events = np.zeros(0, _EVENT)

@@ -22,6 +22,7 @@ Lines = tuple[Places, Column]
 """Where lines stand, and their texts."""
 
 _PIECE: Final = 4096
+_KEPT: Final = 24 << 20
 _RADIX: Final = 10_000
 
 
@@ -41,6 +42,15 @@ def _digits(radix: int, width: int, form: str) -> tuple[npt.NDArray[Any], npt.ND
 _DECIMAL: Final = _digits(_RADIX, 4, "d")
 _HEXADECIMAL: Final = _digits(256, 2, "x")
 _FRACTIONS: Final = np.array([f"{i / CYCLE:.8f}".rstrip("0")[1:].encode() for i in range(CYCLE)])
+
+
+def keep_memory() -> None:
+    """Have the C library keep the memory that pieces leave behind for those that follow.
+
+    glibc gives free memory back to the system and asks for it again, which takes as long as all
+    the rest, until it has freed a block as large as this one.
+    """
+    np.empty(_KEPT, np.uint8)
 
 
 def pieces(batch: Batch) -> Iterator[Batch]:

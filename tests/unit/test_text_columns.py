@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import platform
+import subprocess
+import sys
 from decimal import Decimal
 from typing import Any
 
@@ -19,6 +22,19 @@ from rvsim.trace.text_columns import (
     joined,
     joined_by_row,
 )
+
+FAULTS = """
+import resource
+import numpy as np
+from rvsim.trace.text_columns import columns, decimal, joined, keep_memory
+keep_memory()
+at = np.arange(4096)
+for _ in range(20):
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_minflt
+    joined([(at, columns(decimal(at), 250 * b"a", *[columns(decimal(at), b"b")] * 9))])
+print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
+"""
+"""Prints how often a page of memory came from the system for the last of many texts."""
 
 quickly = settings(deadline=None, database=None)
 naturals = st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 30_000), st.just(0))
@@ -76,6 +92,12 @@ def test_rows_have_the_lines_of_all_groups_in_turn(present: list[list[bool]]) ->
         if groups[group]
     ]
     assert joined_by_row(len(present), lines).decode() == "".join(expected)
+
+
+@pytest.mark.skipif(platform.libc_ver()[0] != "glibc", reason="other libraries keep it or not")
+def test_memory_of_lines_is_kept_for_the_next() -> None:
+    faults = subprocess.run([sys.executable, "-c", FAULTS], capture_output=True, text=True)
+    assert (faults.stderr, int(faults.stdout) < 100) == ("", True)
 
 
 def test_columns_have_as_many_lines() -> None:
