@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import partial
 from typing import Any
 
 from rvsim.cost.core import Core
 from rvsim.cost.formula import CYCLE
-from rvsim.cost.hierarchy import Hierarchy
-from rvsim.cost.program import cost_program, extra_fields
+from rvsim.cost.library import FUNCTION, Code, library_of
+from rvsim.cost.program import extra_fields
 from rvsim.cost.reasons import REASONS
 from rvsim.cost.ring import Listener, Ring, ring_words
 from rvsim.cost.state import EPOCH, SITES, array_lengths, reset, word_index
@@ -16,11 +17,9 @@ from rvsim.decode import Decoded, decode, length_of
 from rvsim.errors import RvsimError
 from rvsim.insn.registry import Context
 from rvsim.ir import Program, Subprogram
-from rvsim.ir.numpy_backend import compile_python, compile_subprogram
 from rvsim.state import RING, State
 
 Call = Callable[[], None]
-Key = tuple[Any, ...]
 
 
 class CostModel:
@@ -32,13 +31,12 @@ class CostModel:
 
     def __init__(self, core: Core) -> None:
         self.core = core
-        self.hierarchy = Hierarchy(core)
         self.unknown: dict[str, int] = {}
         self._sites: dict[int, int] = {}
         self._pcs: dict[int, int] = {}
-        self._programs: dict[Key, Program | None] = {}
-        self._functions: dict[int, tuple[Callable[..., None], tuple[str, ...]]] = {}
-        """The function of each program, by its id, and the parameters that it takes."""
+        self._library = library_of(core)
+        self._functions: dict[int, Callable[..., None]] = {}
+        """By the id of the program."""
         self._names: dict[str, Any] = {}
         self._state: State | None = None
         self._initial: dict[str, bytes] = {}
@@ -77,7 +75,8 @@ class CostModel:
         """Bring memory into the caches as accesses to all of its lines would, but take no time."""
         arrays = self.state.arrays
         times = bytes(arrays["core"])
-        sub = self.hierarchy.store_lines if store else self.hierarchy.load_lines
+        hierarchy = self._library.hierarchy
+        sub = hierarchy.store_lines if store else hierarchy.load_lines
         self._define_subprograms((*sub.program.subprograms(), sub))
         line = self.core.l1d.line
         first, last = address // line, (address + max(size, 1) - 1) // line
@@ -111,47 +110,37 @@ class CostModel:
         if program is None:
             self.unknown[context.insn.name] = self.unknown.get(context.insn.name, 0) + 1
             return None
-        found = self._functions.get(id(program))
-        if found is None:
-            function = self._compile(context, program, names)
-            found = self._functions[id(program)] = function, program.params()
-        function, params = found
+        code = self._library.code(program, context.insn.name)
+        function = self._functions.get(id(program))
+        if function is None:
+            function = self._functions[id(program)] = self._define(code, names)
         known = self.fields(context, fields, pc)
-        arguments = [known[p] for p in params]
-        return lambda: function(*arguments)
+        return partial(function, *(known[p] for p in code.params))
 
     def program(self, context: Context, semantics: Program) -> Program | None:
         """The cost program of an instruction that does `semantics`; None if it has no class.
 
         It runs before the semantics, with `fields` for operands.
         """
-        vtype = context.vtype
-        shape = (vtype.sew_log2, vtype.lmul_log2) if vtype is not None else None
-        key = (context.insn.name, tuple(sorted(context.statics.items())), shape)
-        if key not in self._programs:
-            self._programs[key] = cost_program(self.hierarchy, context, semantics)
-        return self._programs[key]
+        return self._library.program(context, semantics)
 
     def fields(self, context: Context, fields: Mapping[str, int], pc: int) -> dict[str, int]:
         """The operand fields of the cost program of the instruction at `pc`."""
         extra = extra_fields(self.core, context, fields, pc, self.site(pc))
         return {n: v & (1 << 64) - 1 for n, v in {**fields, **extra, "pc": pc}.items()}
 
-    def _compile(
-        self, context: Context, program: Program, names: Mapping[str, Any]
-    ) -> Callable[..., None]:
-        self._define_subprograms(program.subprograms())
+    def _define(self, code: Code, names: Mapping[str, Any]) -> Callable[..., None]:
+        self._define_subprograms(code.subprograms)
         for name, value in names.items():
             self._names.setdefault(name, value)
-        source = compile_python(program, "cost")
-        exec(compile(source, f"<cost of {context.insn.name}>", "exec"), self._names)
-        function: Callable[..., None] = self._names.pop("cost")
+        exec(code.code, self._names)
+        function: Callable[..., None] = self._names.pop(FUNCTION)
         return function
 
     def _define_subprograms(self, subprograms: Iterable[Subprogram]) -> None:
         for sub in subprograms:
             if sub.name not in self._names:
-                exec(compile_subprogram(sub), self._names)
+                exec(self._library.subprogram(sub), self._names)
 
     # -- what it found
 
