@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from io import BufferedReader
 from typing import TYPE_CHECKING, Final
 
 import click
+
+from rvsim.cli.console import note
 
 if TYPE_CHECKING:
     from rvsim.trace.commit_log import Commit, Comparison
@@ -31,22 +34,26 @@ def command(a: str, b: str, only: tuple[str, ...]) -> int:
 
     Commit logs are those of rvsim run --trace spike:FILE or of Spike.  One of them may begin
     earlier, as Spike's does in its boot ROM.  Vector registers and CSRs that only one log lists are
-    no difference.  Rows are those of --trace npy:FILE or parquet:FILE.  Exit code: 0 if the traces
+    no difference.  Rows are those of --trace npy:FILE or parquet:FILE; columns that both have are
+    compared.  Exit code: 0 if the traces
     agree, 1 if not.
     """
+    from rvsim.trace.files import open_trace
     from rvsim.trace.row_files import has_rows
 
-    kinds = has_rows(a), has_rows(b)
-    if kinds[0] != kinds[1]:
-        raise click.UsageError("a commit log and rows of times have nothing to compare")
-    if kinds[0]:
-        return _compare_rows(a, b, only)
-    if only:
-        raise click.UsageError("--only is for traces of rows: these are commit logs")
-    return _compare_logs(a, b)
+    with open_trace(a) as ours, open_trace(b) as theirs:
+        rows = has_rows(ours), has_rows(theirs)
+        if rows[0] != rows[1]:
+            one, other = (a, b) if rows[0] else (b, a)
+            raise click.UsageError(f"{one} has rows, and {other} has none: compare two of a kind")
+        if all(rows):
+            return _compare_rows(ours, theirs, only)
+        if only:
+            raise click.UsageError("--only is for traces of rows: these are commit logs")
+        return _compare_logs(ours, theirs)
 
 
-def _compare_logs(a: str, b: str) -> int:
+def _compare_logs(a: BufferedReader, b: BufferedReader) -> int:
     from rvsim.trace.commit_log import compare_logs, read_log
 
     found = compare_logs(read_log(a), read_log(b))
@@ -57,10 +64,12 @@ def _compare_logs(a: str, b: str) -> int:
     return _DIFFERENT
 
 
-def _compare_rows(a: str, b: str, only: Sequence[str]) -> int:
+def _compare_rows(a: BufferedReader, b: BufferedReader, only: Sequence[str]) -> int:
     from rvsim.trace.row_files import compare_rows, read_rows
 
     found = compare_rows(read_rows(a), read_rows(b), only)
+    if found.alone:
+        note(f"only one of the traces has {', '.join(found.alone)}")
     if found.same:
         click.echo(f"the traces agree: {found.agreed:,} instructions")
         return 0
@@ -83,7 +92,8 @@ def _show_rows(found: RowComparison) -> None:
 
 def _row_text(row: Row) -> str:
     """The instruction, and when and why it waited, as far as the row has it."""
-    parts = [_instruction(row["pc"], row["word"])] if {"pc", "word"} <= row.keys() else []
+    pc, word = row.get("pc"), row.get("word")
+    parts = [_instruction(pc, word)] if isinstance(pc, int) and isinstance(word, int) else []
     parts += [f"{name} {_value(row, name)}" for name in _SHOWN if row.get(name)]
     return "  ".join(parts)
 
@@ -91,11 +101,11 @@ def _row_text(row: Row) -> str:
 def _value(row: Row, column: str) -> str:
     match row[column]:
         case bytes(text):
-            return text.decode() or "-"
+            return text.decode("utf-8", "replace") or "-"
         case int(number) if column in _ADDRESSES:
             return f"{number:#x}"
         case value:
-            return f"{value:,g}" if isinstance(value, float) else str(value)
+            return f"{value:,}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
 def _show(found: Comparison) -> None:

@@ -7,11 +7,11 @@ import re
 from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from io import BufferedReader
 from itertools import chain, islice
 from typing import Final
 
 from rvsim.errors import RvsimError
-from rvsim.trace.files import open_trace
 
 _COMMIT: Final = re.compile(
     r"core +\d+: \d 0x([0-9a-f]+) \(0x([0-9a-f]+)\)((?: e\d+ mf?\d+ l\d+)?)(.*)"
@@ -67,22 +67,18 @@ def parse_commit(line: str) -> Commit | None:
     return Commit(line, int(match[1], 16), int(match[2], 16), match[3].strip(), effects)
 
 
-def read_log(path: str) -> Iterator[Commit]:
-    """The commits of a log, compressed or not; Spike's lines on traps and such are left out."""
-    try:
-        with io.TextIOWrapper(open_trace(path), "ascii", "replace") as lines:
-            for number, line in enumerate(lines, 1):
-                commit = parse_commit(line.rstrip("\n"))
-                if commit is not None:
-                    yield commit
-                elif not line.startswith(("core", ">>>")):
-                    raise RvsimError(
-                        f"{path}, line {number}: no line of a commit log",
-                        hint="rvsim run --trace spike:FILE and spike --log-commits write logs",
-                    )
-    except (OSError, EOFError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise RvsimError(f"cannot read {path}: {reason}") from None
+def read_log(file: BufferedReader) -> Iterator[Commit]:
+    """The commits of a log; Spike's lines on traps and such are left out."""
+    with io.TextIOWrapper(file, "ascii", "replace") as lines:
+        for number, line in enumerate(lines, 1):
+            commit = parse_commit(line.rstrip("\n"))
+            if commit is not None:
+                yield commit
+            elif not line.startswith(("core", ">>>")):
+                raise RvsimError(
+                    f"{file.name}, line {number}: no line of a commit log",
+                    hint="rvsim run --trace spike:FILE and spike --log-commits write logs",
+                )
 
 
 def compare_logs(a: Iterator[Commit], b: Iterator[Commit]) -> Comparison:

@@ -9,10 +9,13 @@ more is written, and `close` tells.
 from __future__ import annotations
 
 import gzip
+import io
 import os
 import stat
-from collections.abc import Callable
-from typing import IO, Final, cast
+import zlib
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import IO, Any, Final, cast
 
 from rvsim.errors import RvsimError
 from rvsim.tables import optional
@@ -34,16 +37,47 @@ def _compressor(path: str) -> Compress | None:
     return None
 
 
-def open_trace(path: str) -> IO[bytes]:
-    """A file to read, compressed or not; `RvsimError` if it cannot be opened."""
-    try:
-        if path.endswith(".gz"):
-            return cast(IO[bytes], gzip.open(path, "rb"))
-        if path.endswith(".zst"):
-            return cast(IO[bytes], optional(path, "pyarrow").input_stream(path))
-        return open(path, "rb")
-    except OSError as error:
-        raise RvsimError(f"cannot read {path}: {error.strerror or error}") from None
+def open_trace(path: str) -> io.BufferedReader:
+    """A file to read, compressed or not; `RvsimError` if it cannot be, whenever that shows."""
+    return io.BufferedReader(_Reader(path), _PIECE)
+
+
+class _Reader(io.RawIOBase):
+    """The content of a file.  Where decompressing it fails there are many exceptions."""
+
+    def __init__(self, path: str) -> None:
+        self.name = path
+        with self._telling():
+            self._file = self._open()
+
+    def _open(self) -> IO[bytes]:
+        if self.name.endswith(".gz"):
+            return cast(IO[bytes], gzip.open(self.name, "rb"))
+        if self.name.endswith(".zst"):
+            return cast(IO[bytes], optional(self.name, "pyarrow").input_stream(self.name))
+        return open(self.name, "rb", buffering=0)
+
+    @contextmanager
+    def _telling(self) -> Iterator[None]:
+        try:
+            yield
+        except (OSError, EOFError, zlib.error) as error:
+            reason = getattr(error, "strerror", None) or error
+            raise RvsimError(f"cannot read {self.name}: {reason}") from None
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        with self._telling():
+            data = self._file.read(len(buffer))
+        buffer[: len(data)] = data
+        return len(data)
+
+    def close(self) -> None:
+        if not self.closed:
+            self._file.close()
+        super().close()
 
 
 def is_regular(file: IO[bytes]) -> bool:

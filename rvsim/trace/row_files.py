@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import IO, Any, Final
+from io import BufferedReader
+from itertools import chain
+from typing import Any, Final
 
 import numpy as np
 import numpy.typing as npt
 
 from rvsim.errors import RvsimError
 from rvsim.tables import optional
-from rvsim.trace.files import open_trace
 
 _NPY, _PARQUET = b"\x93NUMPY", b"PAR1"
 _CHUNK: Final = 1 << 16
@@ -35,55 +36,65 @@ class RowComparison:
     b: Row | None
     columns: tuple[str, ...]
     before: tuple[Row, ...]
+    alone: tuple[str, ...] = ()
+    """Columns that one of them has alone, which are not compared."""
 
     @property
     def same(self) -> bool:
         return self.a is None and self.b is None
 
 
-def has_rows(path: str) -> bool:
-    """Whether a file is a trace of rows; `RvsimError` if it cannot be read."""
-    with open_trace(path) as file:
-        return file.read(len(_NPY)).startswith((_NPY, _PARQUET))
+def has_rows(file: BufferedReader) -> bool:
+    """Whether a file, of which nothing has been read, is a trace of rows."""
+    return file.peek(len(_NPY)).startswith((_NPY, _PARQUET))
 
 
-def read_rows(path: str) -> Iterator[Columns]:
-    """The rows of a trace, some at a time."""
-    with open_trace(path) as file:
-        start = file.read(len(_NPY))
-        if start.startswith(_PARQUET):
-            yield from _parquet_rows(path)
-        elif start == _NPY:
-            yield from _npy_rows(path, file)
-        else:
-            raise RvsimError(
-                f"{path} is no trace of rows", hint="rvsim run --trace npy:FILE writes one"
-            )
+def read_rows(file: BufferedReader) -> Iterator[Columns]:
+    """The rows of a trace, some at a time; if there are none, its columns all the same."""
+    parquet = file.peek(len(_PARQUET)).startswith(_PARQUET)
+    for columns in _parquet_rows(file.name) if parquet else _npy_rows(file):
+        if not columns:
+            raise RvsimError(f"cannot read {file.name}: it has no columns")
+        yield {name: _plain(file.name, name, values) for name, values in columns.items()}
 
 
-def _npy_rows(path: str, file: IO[bytes]) -> Iterator[Columns]:
-    """What follows the magic string, which has been read."""
+def _npy_rows(file: BufferedReader) -> Iterator[Columns]:
     try:
-        file.read(2)  # the version is that of `NpyTrace`
-        (count,), _, dtype = np.lib.format.read_array_header_1_0(file)
-        if dtype.names is None:
-            raise ValueError("it has no columns")
-        for first in range(0, count, _CHUNK):
+        count, dtype = _npy_header(file)
+        for first in range(0, max(count, 1), _CHUNK):
             wanted = min(_CHUNK, count - first)
             data = file.read(wanted * dtype.itemsize)
             rows = np.frombuffer(data[: len(data) // dtype.itemsize * dtype.itemsize], dtype)
-            yield {name: rows[name] for name in dtype.names}
+            yield {name: rows[name] for name in dtype.names or ()}
             if len(rows) < wanted:
                 raise ValueError(f"it ends behind row {first + len(rows)} of {count}")
     except (ValueError, TypeError) as error:
-        raise RvsimError(f"cannot read {path}: {error}") from None
+        raise RvsimError(f"cannot read {file.name}: {error}") from None
+
+
+def _npy_header(file: BufferedReader) -> tuple[int, np.dtype[Any]]:
+    """How many rows there are, and of what type."""
+    version = np.lib.format.read_magic(file)
+    if version not in ((1, 0), (2, 0), (3, 0)):
+        raise ValueError(f"version {version} of the format is not known")
+    read = np.lib.format.read_array_header_2_0
+    if version == (1, 0):
+        read = np.lib.format.read_array_header_1_0
+    shape, _, dtype = read(file)
+    if len(shape) != 1 or shape[0] < 0:
+        raise ValueError(f"it has no rows, but the shape {shape}")
+    if not dtype.names:
+        raise ValueError("it has no columns")
+    return shape[0], dtype
 
 
 def _parquet_rows(path: str) -> Iterator[Columns]:
     arrow = optional(path, "pyarrow")
     parquet = optional(path, "pyarrow.parquet")
     try:
-        for batch in parquet.ParquetFile(path).iter_batches(_CHUNK):
+        file = parquet.ParquetFile(path)
+        none = arrow.RecordBatch.from_pylist([], schema=file.schema_arrow)
+        for batch in chain([none], file.iter_batches(_CHUNK)):
             yield {name: _numpy(arrow, batch.column(name)) for name in batch.schema.names}
     except (arrow.ArrowException, OSError) as error:
         raise RvsimError(f"cannot read {path}: {error}") from None
@@ -91,11 +102,23 @@ def _parquet_rows(path: str) -> Iterator[Columns]:
 
 def _numpy(arrow: Any, column: Any) -> npt.NDArray[Any]:
     if isinstance(column, arrow.DictionaryArray):
-        names = np.array(column.dictionary.to_pylist(), "S")
-        found: npt.NDArray[Any] = names[column.indices.to_numpy()]
+        kinds = np.array([*column.dictionary.to_pylist(), None], object)
+        places = column.indices.fill_null(len(kinds) - 1).to_numpy()
+        found: npt.NDArray[Any] = kinds[places]
         return found
     values: npt.NDArray[Any] = column.to_numpy(zero_copy_only=False)
     return values
+
+
+def _plain(path: str, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
+    """A column as numbers, or as text in UTF-8."""
+    if values.ndim == 1 and values.dtype.kind in "buifS":
+        return values
+    if values.ndim == 1 and values.dtype.kind in "UO":
+        texts = values.tolist()
+        if all(text is None or isinstance(text, str) for text in texts):
+            return np.array([(text or "").encode() for text in texts], "S")
+    raise RvsimError(f"cannot read {path}: column {name} is neither numbers nor text")
 
 
 def compare_rows(
@@ -104,23 +127,23 @@ def compare_rows(
     """Go through both as far as they agree, in all columns or some of them."""
     before: tuple[Row, ...] = ()
     agreed = 0
+    alone: tuple[str, ...] = ()
     for ours, theirs in _alike(a, b):
         names = _compared(ours, theirs, only)
+        alone = alone or tuple(n for n in (*ours, *theirs) if n not in names and not only)
         counts = _rows_of(ours), _rows_of(theirs)
         both = min(counts)
-        differs = np.zeros(both, bool)
-        for name in names:
-            differs |= ours[name][:both] != theirs[name][:both]
-        stop = int(differs.argmax()) if differs.any() else both
+        differs = {name: _differs(ours[name][:both], theirs[name][:both]) for name in names}
+        stop = min(int(d.argmax()) if d.any() else both for d in differs.values())
         latest = (_row(ours, i) for i in range(max(0, stop - _CONTEXT), stop))
         before = (*before, *(row for row in latest if row))[-_CONTEXT:]
         agreed += stop
         if stop < max(counts):
-            columns = [n for n in names if stop < both and ours[n][stop] != theirs[n][stop]]
+            columns = [name for name in names if stop < both and differs[name][stop]]
             return RowComparison(
-                agreed, _row(ours, stop), _row(theirs, stop), tuple(columns), before
+                agreed, _row(ours, stop), _row(theirs, stop), tuple(columns), before, alone
             )
-    return RowComparison(agreed, None, None, (), before)
+    return RowComparison(agreed, None, None, (), before, alone)
 
 
 def _alike(a: Iterator[Columns], b: Iterator[Columns]) -> Iterator[tuple[Columns, Columns]]:
@@ -135,6 +158,16 @@ def _alike(a: Iterator[Columns], b: Iterator[Columns]) -> Iterator[tuple[Columns
         yield ours, _part(ours, 0, 0)
     elif theirs is not None:
         yield _part(theirs, 0, 0), theirs
+
+
+def _differs(ours: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
+    """Where two columns differ; text is no number, and what is missing in both is the same."""
+    if (ours.dtype.kind == "S") != (theirs.dtype.kind == "S"):
+        return np.ones(len(ours), bool)
+    found: npt.NDArray[np.bool_] = ours != theirs
+    if ours.dtype.kind == theirs.dtype.kind == "f":
+        found &= ~(np.isnan(ours) & np.isnan(theirs))
+    return found
 
 
 def _part(columns: Columns, first: int, end: int | None = None) -> Columns:
@@ -158,4 +191,9 @@ def _compared(ours: Columns, theirs: Columns, only: Sequence[str]) -> list[str]:
     for name in only:
         if name not in both:
             raise RvsimError(f"there is no column {name}", hint=f"there are {', '.join(both)}")
+    if not both:
+        raise RvsimError(
+            "the traces have no column in common",
+            hint=f"A has {', '.join(ours)}, B has {', '.join(theirs)}",
+        )
     return list(only) or both
