@@ -79,7 +79,8 @@ class RunResult:
         """A row for each instruction that was traced: pc, times, waits and why, memory, vl, vtype.
 
         It is a NumPy structured array of `rvsim.cost.rows.ROW_DTYPE`, or a table of pandas or
-        pyarrow.  Times are in cycles.
+        pyarrow.  Times are in cycles.  The rows are those of the machine from its start until now,
+        also if it has run several times.
 
         >>> from rvsim.toolchain import build_kernel
         >>> machine = Machine(cost="x60", trace=range(1000, 2000))
@@ -126,9 +127,14 @@ def _is_past(deadline: float | None) -> bool:
 def _kept_rows(trace: bool | range) -> KeptRows:
     from rvsim.cost.rows import KeptRows
 
-    if isinstance(trace, range) and trace.step != 1:
+    if trace is True:
+        return KeptRows()
+    if not isinstance(trace, range):
+        hint = "give True, or a range of instructions"
+        raise RvsimError(f"there is no trace={trace!r}", hint=hint)
+    if trace.step != 1:
         raise RvsimError(f"trace={trace} leaves instructions out", hint="give a range of step 1")
-    return KeptRows(trace if isinstance(trace, range) else None)
+    return KeptRows(trace)
 
 
 def _both(

@@ -131,7 +131,8 @@ class KeptRows:
         if self._window is not None:
             numbers = batch.rows["instret"]
             batch = batch.where((numbers >= self._window.start) & (numbers < self._window.stop))
-        self._batches.append(batch)
+        if len(batch.rows):
+            self._batches.append(batch)
 
     def table(self) -> npt.NDArray[Any]:
         """All rows so far, as `ROW_DTYPE`."""

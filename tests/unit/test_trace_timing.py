@@ -117,6 +117,29 @@ def test_times_need_a_cost_model() -> None:
         Machine(trace=True)
 
 
+@pytest.mark.parametrize(
+    ("trace", "numbers"),
+    [
+        (range(5), [0, 1, 2, 3, 4]),
+        (range(-3, 2), [0, 1]),
+        (range(18, 1 << 70), [18, 19]),
+        (range(7, 3), []),
+        (range(1 << 70, 1 << 71), []),
+    ],
+)
+def test_any_range_of_a_run(trace: range, numbers: list[int]) -> None:
+    machine = Machine(cost="x60", trace=trace)
+    machine.load(elf([FOREVER]))
+    machine.run(max_insns=15)
+    assert machine.run(max_insns=5).trace()["instret"].tolist() == numbers
+
+
+@pytest.mark.parametrize("trace", [None, 0, 1, (0, 10), slice(0, 10), "all"])
+def test_what_is_no_range_is_refused(trace: object) -> None:
+    with pytest.raises(RvsimError, match="there is no trace="):
+        Machine(cost="x60", trace=trace)  # type: ignore[arg-type]
+
+
 def test_a_run_that_is_not_traced_says_so() -> None:
     machine = Machine(cost="x60")
     machine.load(elf(exit_with(0)))
