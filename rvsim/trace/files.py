@@ -21,6 +21,9 @@ from rvsim.errors import RvsimError
 from rvsim.tables import optional
 
 _PIECE: Final = 1 << 18
+_GZIP_LEVEL: Final = 4
+"""Takes a twentieth of the time of level 9, for files that are 6 to 26 % larger."""
+
 _SKIPPABLE: Final = bytes.fromhex("502a4d18")
 """Begins a Zstandard frame that is no data; the length of the rest follows (RFC 8878, 3.1.2)."""
 
@@ -30,7 +33,7 @@ Compress = Callable[[bytes], bytes]
 def _compressor(path: str) -> Compress | None:
     """By the suffix of the file."""
     if path.endswith(".gz"):
-        return lambda data: gzip.compress(data, mtime=0)
+        return lambda data: gzip.compress(data, _GZIP_LEVEL, mtime=0)
     if path.endswith(".zst"):
         codec = optional(path, "pyarrow").Codec("zstd")
         return lambda data: codec.compress(data, asbytes=True)

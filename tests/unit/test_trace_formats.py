@@ -120,10 +120,11 @@ def test_golden_kanata_keeps_to_the_grammar() -> None:
     ]
 
 
-def test_a_selection_says_what_it_is() -> None:
+def test_a_selection_says_what_it_missed() -> None:
     regions = [find_region("0x10-0x20", Symbols()), find_region("0x30-0x40", Symbols())]
-    assert str(Selection(Window(5), regions)) == "0x10-0x20 or 0x30-0x40 within the instructions 5:"
-    assert str(Selection(Window(0, 7))) == "the instructions 0:7"
+    missed = Selection(Window(5), regions).missed()
+    assert missed == "no instruction of 0x10-0x20 or 0x30-0x40 within the instructions 5: executed"
+    assert Selection(Window(0, 7)).missed() == "none of the instructions 0:7 executed"
 
 
 def test_parquet_has_the_same_rows(folder: Path, rows: npt.NDArray[Any]) -> None:
