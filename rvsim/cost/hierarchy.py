@@ -56,6 +56,10 @@ class Hierarchy:
     def streams(self) -> Streams:
         return Streams(self.fills)
 
+    def _count(self, first: Value, last: Value) -> Value:
+        """How many lines; an access that is about to trap may end behind the last address."""
+        return (last - first + 1) & ((1 << 64) // self.core.l1d.line - 1)
+
     # -- loads
 
     @cached_property
@@ -64,7 +68,7 @@ class Hierarchy:
 
         def body(first: Value, last: Value, time: Value) -> Value:
             put("extra", 0)
-            with ir.repeat(last - first + 1) as i:
+            with ir.repeat(self._count(first, last)) as i:
                 so_far = get("extra")
                 extra = ir.invoke(self.load_line, first + i, time + so_far + i * _LINE_STEP)
                 put("extra", so_far + extra)
@@ -101,7 +105,7 @@ class Hierarchy:
         def body(first: Value, last: Value, time: Value) -> Value:
             put("extra", 0)
             put("store_hit", 1)
-            with ir.repeat(last - first + 1) as i:
+            with ir.repeat(self._count(first, last)) as i:
                 so_far = get("extra")
                 extra = ir.invoke(self.store_line, first + i, time + so_far + i * _LINE_STEP)
                 put("extra", so_far + extra)

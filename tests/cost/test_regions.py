@@ -101,6 +101,26 @@ def test_the_limit_may_fall_anywhere() -> None:
         assert measured(elf, 1, limit)[0] == measured(elf, None, limit)[0]
 
 
+@pytest.mark.parametrize(
+    "insn", ["ld t1, 0(s2)", "sd t1, 0(s2)", "vle8.v v8, (s2)", "vs4r.v v8, (s2)"]
+)
+def test_an_access_around_the_end_of_the_address_space_takes_as_long_as_another(insn: str) -> None:
+    """It goes on at 0: that its last line comes before the first is no reason to count for ever."""
+    elf = assemble(f"""
+    .globl main
+    main: la s2, data; li s0, 40; vsetivli t0, 16, e8, m1, ta, ma
+    1:  addi s0, s0, -1; bnez s0, 2f; li s2, -3
+    2:  {insn}; bgez s2, 1b; ebreak
+    .data; .balign 4096
+    data: .zero 4096
+    """)
+    reference, _ = measured(elf, None, 10_000)
+    got, regions = measured(elf, 1, 10_000)
+    assert got == reference
+    assert regions
+    assert got["cycle"] < 2000
+
+
 def test_a_kernel_takes_the_same_cycles() -> None:
     elf = build_kernel("requant_s8")
     reference, _ = measured(elf, None, 60_000)
