@@ -218,7 +218,7 @@ def _costly(program: Program) -> bool:
 def _outside(program: Program, vector: bool) -> bool:
     """Whether it writes state that blocks are specialised on, in a way that can't be followed."""
     written = {s.name for s in program.body if isinstance(s, Write)}
-    if not program.writes().isdisjoint({"note", "units_off"}):
+    if "note" in written or "units_off" in program.writes():
         return True
     return not vector and "vstart" in written and "vtype" not in written
 
@@ -226,7 +226,8 @@ def _outside(program: Program, vector: bool) -> bool:
 def _mode_after(interp: Interpreter, step: Step, mode: Mode) -> Mode | None:
     """The mode behind a vset* with a constant vtype; None where it isn't known.
 
-    Where only the run decides vl, it is the mode for less than VLMAX.
+    Where only the run decides vl, it is the mode for less than VLMAX.  One that keeps vl keeps
+    VLMAX as well, or else is left to the interpreter.
     """
     insn, fields = step.decoded.insn, step.decoded.fields
     assert insn is not None
@@ -237,14 +238,27 @@ def _mode_after(interp: Interpreter, step: Step, mode: Mode) -> Mode | None:
     vtype = VType.decode(fields["vtypei"], interp.config.elen)
     if vtype is None:
         return None
+    if _keeps_vl(step):
+        same = mode.vtype is not None and _vlmax(mode.vtype, interp) == _vlmax(vtype, interp)
+        return replace(mode, vtype=vtype) if same else None
     full = not _decides_vl(step) and _fills(_constant_avl(step), vtype, interp.config)
     return replace(mode, vtype=vtype, elements="full" if full else "vl")
 
 
-def _decides_vl(step: Step) -> bool:
-    """Whether vl depends on the run: by a register, by what it was, or by a fault."""
+def _vlmax(vtype: VType, interp: Interpreter) -> int:
+    return vtype.vlmax(interp.config.vlen)
+
+
+def _keeps_vl(step: Step) -> bool:
+    """Whether it is a vset* with rd = rs1 = x0 (V 6.2)."""
     fields = step.decoded.fields
-    return "uimm" not in fields and not (fields.get("rs1") == 0 and fields.get("rd") != 0)
+    return fields.get("rs1") == 0 and fields.get("rd") == 0
+
+
+def _decides_vl(step: Step) -> bool:
+    """Whether vl depends on the run: by a register, or by a fault."""
+    fields = step.decoded.fields
+    return "uimm" not in fields and fields.get("rs1") != 0
 
 
 def _fills(avl: int, vtype: VType, config: Config) -> bool:

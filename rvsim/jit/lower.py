@@ -16,7 +16,7 @@ from rvsim.config import Config
 from rvsim.interp import Mode
 from rvsim.ir.llvm_backend import Lowerer
 from rvsim.ir.llvm_build import I64, PTR, Frame, at
-from rvsim.ir.trace import READS, Function, Program, Statement, Trap
+from rvsim.ir.trace import READS, Function, Program, Statement, Trap, Write
 from rvsim.jit.arrays import ArraySlots
 from rvsim.jit.counting import CountersLowerer, counted_plan
 from rvsim.jit.discover import BasicBlock, Key, RegionPlan, Step
@@ -57,9 +57,12 @@ class RegionLowerer(Lowerer):
         return by_softfloat(self, function, args) if found is None else found
 
     def block(self, body: Iterable[Statement]) -> None:
-        """Statements; where they are sure to trap, none: the interpreter does all again."""
+        """Statements; where they are sure to trap, none: the interpreter does all again.
+
+        It also does what is worth a note.
+        """
         statements = tuple(body)
-        if not any(isinstance(stmt, Trap) for stmt in statements):
+        if not any(map(_leaves, statements)):
             super().block(statements)
         else:
             self.b.branch(self.state.leave)  # type: ignore[attr-defined]
@@ -92,6 +95,10 @@ class RegionLowerer(Lowerer):
         branch = self.b.cbranch(allowed, go, self.state.leave)  # type: ignore[attr-defined]
         branch.set_weights([1 << 20, 1])
         self.b.position_at_end(go)
+
+
+def _leaves(stmt: Statement) -> bool:
+    return isinstance(stmt, Trap) or (isinstance(stmt, Write) and stmt.name == "note")
 
 
 class WideLowerer(StripLowerer, RegionLowerer):

@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from rvsim.config import Config
+from rvsim.config import Config, Reserved
 from rvsim.interp import Trap
 from rvsim.jit.engine import Jit
 from rvsim.machine import Machine
@@ -233,3 +233,43 @@ def test_vsetivli_need_not_fill_the_registers_where_vl_may_be_half_of_avl() -> N
     ]
     config = make_config("generic-rv64gcv", vlen=512, vl_policy="half")
     assert assert_same(loop(50, body), 100_000, config=config) > 0
+
+
+MIXED = [
+    step("vsetvli", rd=5, rs1=8, vtypei=E8M1),
+    step("vle8.v", vm=1, rs1=9, vd=8),
+    step("vsetvli", rd=0, rs1=0, vtypei=E16M2),
+    step("vzext.vf2", vm=1, vs2=8, vd=16),
+    step("vsetvli", rd=0, rs1=0, vtypei=E8M1),
+    step("vnsrl.wi", vm=1, vs2=16, uimm=1, vd=12),
+    step("vse8.v", vm=1, rs1=10, vs3=12),
+]
+"""Widths of one VLMAX; vl is VLMAX as long as x8 is large, and less after that."""
+
+
+def test_a_change_of_width_that_keeps_vl_is_compiled() -> None:
+    bare = start(loop(600, MIXED), CONFIG, 0)
+    bare.interp.jit = jit = Jit(bare.interp, 1)
+    bare.run(100_000)
+    interpreted = sum(count for _, _, count, _ in bare.interp.interpreted())
+    assert jit.not_compiled() == {}
+    assert interpreted < 100
+    assert assert_same(loop(600, MIXED), 100_000) > 0
+
+
+@pytest.mark.parametrize("reserved", ["trap", "allow"])
+def test_a_change_of_vlmax_that_keeps_vl_is_left_to_the_interpreter(reserved: Reserved) -> None:
+    """V 6.2: it is reserved; vtype becomes illegal, or vl stays, and there is a note each time."""
+    body = [step("vsetvli", rd=5, rs1=0, vtypei=E8M1), step("vsetvli", rd=0, rs1=0, vtypei=E32M1)]
+    config = make_config("generic-rv64gcv", reserved=reserved)
+    code = loop(20, body)
+    assert assert_same(code, 100_000, config=config) > 0
+    notes = []
+    for threshold in (None, 1):
+        bare = start(code, config, 0)
+        if threshold is not None:
+            bare.interp.jit = Jit(bare.interp, threshold)
+        bare.run(100_000)
+        notes.append(bare.notes)
+    assert notes[0] == notes[1]
+    assert len(notes[0]) == 20
