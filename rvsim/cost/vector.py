@@ -49,7 +49,7 @@ def _busy(facts: Facts, timing: VectorTiming, occupied: float) -> Value:
     bits = (facts.context.config.vlen // 2 // facts.context.v.sew).bit_length() - 1
     vl = ir.read("vl")
     whole, rest = ir.shr_u(vl, bits), vl & ((1 << bits) - 1)
-    per_bit = fixed((halves.full - halves.one) / bits)
+    per_bit = fixed((halves.full - halves.one) / bits) if bits else 0
     part = fixed(halves.one) + (63 - ir.clz(rest)) * per_bit
     idle = count - whole - ir.where(rest != 0, ir.const(1, 64), 0)
     return (

@@ -14,6 +14,9 @@ from rvsim.ir.value import Value
 ADDR: Final = "access_addr"
 BYTES: Final = "access_bytes"
 
+_LANE_BITS: Final = 16
+"""Of the numbers of lanes."""
+
 Kind = Literal["read", "written"]
 
 
@@ -21,13 +24,23 @@ Kind = Literal["read", "written"]
 class Access:
     """One access: `active` lanes of it, None for a scalar, at an address or at lanes of addresses.
 
-    Nothing that its values depend on is known only when it has been made.
+    `fault` is the lane that a load of lanes stopped at, which is known when it has been made.
     """
 
     kind: Kind
     addr: Value
     active: Value | None
     element_bytes: int
+    fault: Value | None = None
+
+    def before_fault(self) -> Access:
+        """What of it was made, if the program goes on behind a fault."""
+        if self.active is None or self.fault is None:
+            return self
+        trace, n = self.addr.trace, self.active.type.lanes or 0
+        lane = trace.node("iota", (), (lanes(n, _LANE_BITS),))
+        fault = trace.apply("trunc", self.fault, attrs=(_LANE_BITS,))
+        return replace(self, active=self.active & trace.apply("lt_u", lane, fault))
 
     @property
     def nbytes(self) -> Value:
@@ -63,7 +76,8 @@ def access_of(stmt: Statement) -> Access | None:
         case Let(Value(prim="load") as value):
             return Access("read", value.args[0], None, value.attrs[0] // 8)
         case Let(Value(prim="load_lanes") as value):
-            return Access("read", value.args[0], value.args[1], value.attrs[0] // 8)
+            fault = value.trace.node("proj", (value,), (1,))
+            return Access("read", value.args[0], value.args[1], value.attrs[0] // 8, fault)
         case Let(Value(prim="store_lanes") as value):
             addr, values, active = value.args
             return Access("written", addr, active, values.type.width // 8)
@@ -81,16 +95,20 @@ def noting_access(program: Program) -> Program:
         return program
     kind: Kind = "read" if any(access.kind == "read" for access in found) else "written"
     nothing = Write(BYTES, found[0].addr.trace.const(0, WORD))
-    return Program((nothing, *_noting(program.body, kind)))
+    shortens = "vl" in program.writes()  # at a fault, which then is no trap (V 7.7)
+    return Program((nothing, *_noting(program.body, kind, shortens)))
 
 
-def _noting(body: tuple[Statement, ...], kind: Kind) -> Iterator[Statement]:
+def _noting(body: tuple[Statement, ...], kind: Kind, shortens: bool) -> Iterator[Statement]:
     """The values are made beside the access, before registers that they depend on are written."""
     noted: list[tuple[Value, Value]] = []
     for stmt in body:
-        yield replace(stmt, body=tuple(_noting(stmt.body, kind))) if isinstance(stmt, If) else stmt
+        if isinstance(stmt, If):
+            stmt = replace(stmt, body=tuple(_noting(stmt.body, kind, shortens)))
+        yield stmt
         access = access_of(stmt)
         if access is not None and access.kind == kind:
+            access = access.before_fault() if shortens else access
             noted.append((access.lowest, access.nbytes))
             yield from (Let(value) for value in noted[-1] if value.prim != "const")
     if noted:

@@ -60,11 +60,11 @@ def fill_state(rng: random.Random, bare: Bare) -> None:
 M64 = (1 << 64) - 1
 
 
-def machine(seed: int) -> tuple[Bare, random.Random, int, int]:
+def machine(seed: int, make: type[Bare] = Bare) -> tuple[Bare, random.Random, int, int]:
     rng = random.Random(seed)
     code = looping_code(rng)
     writable = rng.random() < 0.2
-    bare = Bare(bytes(PAGE), rng.choice(CONFIGS), text_perm=R | X | (W if writable else 0))
+    bare = make(bytes(PAGE), rng.choice(CONFIGS), text_perm=R | X | (W if writable else 0))
     start = TEXT if rng.random() < 0.7 else TEXT + PAGE - len(code)
     bare.memory.write(start, code)
     bare.memory.write(DATA, rng.randbytes(DATA_SIZE))
@@ -73,20 +73,26 @@ def machine(seed: int) -> tuple[Bare, random.Random, int, int]:
     return bare, rng, start, len(code)
 
 
-def stops(seed: int, *, compiled: bool) -> Iterator[Stop]:
-    """Where the program of a seed stops, one after the other."""
-    bare, rng, start, size = machine(seed)
-    if compiled:
-        bare.interp.jit = Jit(bare.interp, threshold=1)
+def traps(bare: Bare, rng: random.Random, start: int, size: int) -> Iterator[Trap | None]:
+    """Runs a machine, and goes on behind each trap; None is the limit."""
     for _ in range(MOST_STOPS):
         trap = bare.run(LIMIT - bare.state["instret"])
-        yield trap, *bare.snapshot(), bare.memory.read(TEXT, PAGE)
+        yield trap
         if trap is None:
             return
         behind = trap.pc + 4
         if not start <= behind < start + size:
             behind = start + 2 * rng.randrange(size // 2)
         bare.state["pc"] = behind
+
+
+def stops(seed: int, *, compiled: bool) -> Iterator[Stop]:
+    """Where the program of a seed stops, one after the other."""
+    bare, rng, start, size = machine(seed)
+    if compiled:
+        bare.interp.jit = Jit(bare.interp, threshold=1)
+    for trap in traps(bare, rng, start, size):
+        yield trap, *bare.snapshot(), bare.memory.read(TEXT, PAGE)
 
 
 def compare(seed: int) -> None:

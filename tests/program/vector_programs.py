@@ -86,7 +86,7 @@ class Program:
     def elf(self, count: int | None = None) -> bytes:
         """The executable of the first `count` blocks, or all."""
         steps = [s for block in self.blocks[:count] for s in block]
-        text = assemble([*_prologue(self.config), *steps, *_epilogue(self.config)])
+        text = assemble([*prologue(self.config), *steps, *_epilogue(self.config)])
         return write_elf(text, self.data, text_addr=TEXT, data_addr=DATA)
 
 
@@ -112,7 +112,8 @@ def output_differences(config: Config, one: bytes, other: bytes) -> list[str]:
     ]
 
 
-def _prologue(config: Config) -> Iterable[Step]:
+def prologue(config: Config) -> Iterable[Step]:
+    """Loads all registers from the program's data."""
     yield load_upper(SCRATCH, V_INIT)
     yield step("addi", rd=BASE, rs1=0, imm=min(8 * config.vlenb, 1024))
     for first in range(0, 32, 8):
