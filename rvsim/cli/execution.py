@@ -81,16 +81,19 @@ def load(
     guest: Guest,
     stdout: Callable[[bytes], object] | None,
     stderr: Callable[[bytes], object] | None,
-    strace: bool = False,
+    strace: Callable[[str], object] | None = None,
 ) -> None:
-    """Load the program; without sinks its output is kept for the result."""
+    """Load the program; without sinks its output is kept for the result.
+
+    `strace` is called with a line for each system call.
+    """
     machine.load(
         executable(file),
         argv=[file, *guest.args],
         stdin=getattr(sys.stdin, "buffer", None),
         stdout=stdout,
         stderr=stderr,
-        strace=_strace if strace else None,
+        strace=strace,
         **guest.load,
     )
 
@@ -164,10 +167,6 @@ def sink(stream: Any) -> Callable[[bytes], object]:
             raise RvsimError(f"cannot write the guest's output: {error.strerror}") from None
 
     return write
-
-
-def _strace(line: str) -> None:
-    click.echo(line, err=True)
 
 
 class Stopped(click.Abort):

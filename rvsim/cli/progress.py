@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import time
 from collections.abc import Callable
 from typing import Final, TextIO, TypeVar
@@ -21,7 +22,7 @@ class Progress:
         self._stream = stream
         self._total = total
         self._count = self._unseen = 0
-        self._shown = False
+        self._shown = self._within_line = False
         self._began = self._drawn = time.monotonic()
 
     def add(self, count: int) -> None:
@@ -40,16 +41,25 @@ class Progress:
             self._stream.write(_ERASE)
             self._stream.flush()
 
-    def behind(self, write: Callable[[_T], object]) -> Callable[[_T], object]:
-        """The same function, whose output takes the line's place."""
+    def behind(
+        self, write: Callable[[_T], object], *, on_terminal: bool = True
+    ) -> Callable[[_T], object]:
+        """The same function, whose output takes the line's place.
+
+        Where that is shown on the terminal too, a line that it has begun is not drawn over.
+        """
 
         def cleared(output: _T) -> None:
             self.clear()
             write(output)
+            if on_terminal and isinstance(output, bytes) and output:
+                self._within_line = not output.endswith(b"\n")
 
         return cleared
 
     def _draw(self) -> None:
+        if self._within_line:
+            return
         self._drawn = time.monotonic()
         self._shown = True
         rate = self._count / (self._drawn - self._began)
@@ -57,5 +67,6 @@ class Progress:
         if self._total:
             done = min(1.0, self._count / self._total)
             text = f"[{'#' * round(_BAR * done):<{_BAR}}] {done:4.0%} {text}"
-        self._stream.write(f"{_ERASE}{text}")
+        most = shutil.get_terminal_size().columns - 1
+        self._stream.write(f"{_ERASE}{text[:most]}")
         self._stream.flush()

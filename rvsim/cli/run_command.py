@@ -104,8 +104,10 @@ def run(options: Options) -> int:
     traces = options.trace.make() if options.trace.files else None
     progress = Progress(sys.stderr, options.guest.max_insns)
     machine = _make_machine(options, traces, progress)
-    stdout, stderr = progress.behind(sink(sys.stdout)), progress.behind(sink(sys.stderr))
-    execution.load(machine, options.file, options.guest, stdout, stderr, options.strace)
+    stdout = progress.behind(sink(sys.stdout), on_terminal=sys.stdout.isatty())
+    stderr = progress.behind(sink(sys.stderr))
+    strace = progress.behind(_show_call) if options.strace else None
+    execution.load(machine, options.file, options.guest, stdout, stderr, strace)
     measure = options.cycles.on(machine) if options.show_cycles else None
     with ExitStack() as closing:
         json_file = closing.enter_context(JsonFile(options.json)) if options.json else None
@@ -124,6 +126,10 @@ def run(options: Options) -> int:
 
             show_cycles(profile)
     return result.exit_code
+
+
+def _show_call(line: str) -> None:
+    click.echo(line, err=True)
 
 
 def _make_machine(options: Options, traces: Traces | None, progress: Progress) -> Machine:

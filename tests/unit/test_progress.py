@@ -49,3 +49,24 @@ def test_output_takes_the_place_of_the_line() -> None:
         shown.add(1)
     write(b"hello")
     assert output == ["\r\x1b[K"]
+
+
+def test_a_line_that_the_program_has_begun_stays() -> None:
+    stream = io.StringIO()
+    shown = Progress(stream)
+    output: list[bytes] = []
+    for text, lines in ((b"> ", 0), (b"", 0), (b"yes\n", 1)):
+        shown.behind(output.append)(text)
+        for _ in range(1024):
+            shown.add(1)
+        assert stream.getvalue().count("traced") == lines
+    shown.behind(output.append, on_terminal=False)(b"to a file")
+    for _ in range(1024):
+        shown.add(1)
+    assert stream.getvalue().count("traced") == 2
+
+
+def test_it_fits_in_a_line_of_the_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is wrapped cannot be erased."""
+    monkeypatch.setenv("COLUMNS", "50")
+    assert max(len(text) for text in drawn(2048, 2048).split("\r\x1b[K")) == 49
