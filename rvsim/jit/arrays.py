@@ -99,7 +99,7 @@ class ArraySlots:
         if slot is None:
             self.buffer.write_array(b, name, index, value)
         else:
-            b.store(_frozen(b, value), slot)
+            b.store(value, slot)
 
     def invoke(self, b: Any, sub: Subprogram, args: Sequence[Any]) -> Any:
         shared = [e for e in self._slots if e in self._inside[sub.name]]
@@ -128,12 +128,3 @@ def _slot(frame: Frame) -> Any:
     slot = frame.entry.alloca(I64)
     slot.type = PTR
     return slot
-
-
-def _frozen(b: Any, value: Any) -> Any:
-    """The value, opaque to LLVM's analyses: chains of maxima and sums make them explode."""
-    if isinstance(value, ir.Constant):
-        return value
-    frozen = ir.instructions.Instruction(b.block, I64, "freeze", [value])
-    b._insert(frozen)
-    return frozen
