@@ -257,8 +257,8 @@ class Interpreter:
     `names` may replace entries of `namespace`, which is how counters and events listen.  With
     `retired` blocks are one instruction, register writes are logged (`compile_python`), and it is
     called after each; `trapped` is called for an instruction that traps instead, ecall included.
-    A `cost` model accounts for each instruction before it executes, and for traps too; a `ring`
-    gets a record of each behind that.
+    A `cost` model accounts for each instruction before it executes, and for traps too; a ring gets
+    a record of each behind that, see `begin_anew`.
     """
 
     def __init__(
@@ -272,7 +272,6 @@ class Interpreter:
         retired: Callable[[Decoded], None] | None = None,
         trapped: Callable[[Trap], None] = lambda trap: None,
         cost: CostModel | None = None,
-        ring: Ring | None = None,
     ) -> None:
         self.config = config
         self.state = state
@@ -281,7 +280,7 @@ class Interpreter:
         self.retired = retired
         self.trapped = trapped
         self.cost = cost
-        self.ring = ring
+        self.ring: Ring | None = None
         self._cycle_noted = cost is not None
         self.isa = isa()
         self._names = {**namespace(state, memory), **(names or {})}
@@ -293,6 +292,7 @@ class Interpreter:
         self._flushed: dict[tuple[int, int, Mode], Execution] = {}
         memory.code.listeners.append(self._drop)
         self.jit: Jit | None = None
+        self._earlier_jits: list[Jit] = []
         self.interrupted = False
         """Set by a signal handler, to have the run stop between instructions, with fuel left."""
         self._recent: deque[Block] = deque(maxlen=_RECENT_BLOCKS)
@@ -317,6 +317,18 @@ class Interpreter:
                         del blocks[pc]
                         block.calls[:] = [_code_changed] * len(block.calls)
                         self._dropped.append(block)
+
+    def begin_anew(self, ring: Ring | None, jit: Jit | None) -> None:
+        """Make records in another ring, or none, from here on: all code is bound anew for that."""
+        for code in self._modes.values():
+            self._dropped += [*code.blocks.values(), *code.singles.values()]
+        self._settle()
+        self._modes.clear()
+        self._code_for.clear()
+        self._functions.clear()
+        if self.jit is not None:
+            self._earlier_jits.append(self.jit)
+        self.ring, self.jit = ring, jit
 
     def _settle(self) -> None:
         """Keep of dropped blocks, none of them still running, what they have done."""
@@ -597,8 +609,9 @@ class Interpreter:
         Of compiled code this knows only if the JIT counts.
         """
         yield from self.interpreted()
-        if self.jit is not None:
-            yield from self.jit.executions()
+        for jit in (*self._earlier_jits, self.jit):
+            if jit is not None:
+                yield from jit.executions()
 
     def interpreted(self) -> Iterator[Execution]:
         """Of what this engine has executed itself."""

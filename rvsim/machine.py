@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from rvsim.cost.batch import Batch
     from rvsim.cost.ring import Ring
     from rvsim.cost.rows import KeptRows
+    from rvsim.jit.engine import Jit
 
 ECALL_FROM_U: Final = 8
 SIGNALS: Final = {1: 11, 2: 4, 3: 5, 4: 7, 5: 11, 6: 7, 7: 11, 12: 11, 13: 11, 15: 11}
@@ -46,6 +48,7 @@ BLOCKED_FOR_EVER: Final = 128 + 9
 """Exit code of a program that waits for what can't happen: one that hangs is killed."""
 
 _NO_LIMIT: Final = 1 << 62
+ALL_INSNS: Final = range(_NO_LIMIT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,6 +151,13 @@ def _both(
     return listener
 
 
+def _new_jit(interp: Interpreter, *, cache: bool, counts: bool) -> Jit:
+    from rvsim.jit.cache import cache_folder
+    from rvsim.jit.engine import Jit
+
+    return Jit(interp, cache=cache_folder() if cache else None, counts=counts)
+
+
 def _cost_model(core: str | Core) -> CostModel:
     from rvsim.cost import CostModel, load_core
 
@@ -159,9 +169,9 @@ class Machine:
 
     With `cache` the engine jit keeps what it compiles for the next run, in the user's cache folder.
     With `statistics`, both engines count what they execute, and the bytes that it moves.  `timed`
-    gets the times of all instructions that execute, in batches; with `trace` they are kept for
-    `RunResult.trace`, or those of a range of instructions.  Compiled code knows no other listeners:
-    with `names` or `retired`, nothing is compiled.
+    gets the times of the instructions that execute, in batches, all or a range of their numbers:
+    what is outside runs as fast as without.  With `trace` they are kept for `RunResult.trace`.
+    Compiled code knows no other listeners: with `names` or `retired`, nothing is compiled.
 
     >>> from rvsim.toolchain import build_kernel
     >>> machine = Machine(vlen=256)
@@ -192,6 +202,7 @@ class Machine:
         retired: Callable[[Decoded], None] | None = None,
         trapped: Callable[[Trap], None] = lambda trap: None,
         timed: Callable[[Batch], object] | None = None,
+        timed_range: range = ALL_INSNS,
         trace: bool | range = False,
     ) -> None:
         self.config = make_config(
@@ -209,11 +220,14 @@ class Machine:
         vlen = self.config.vlen
         self.cost = None if cost is None else _cost_model(cost)
         self.rows = None if trace is False else _kept_rows(trace)
-        timed = timed if self.rows is None else _both(self.rows.batch, timed)
+        if self.rows is not None:
+            timed_range = trace if isinstance(trace, range) and timed is None else ALL_INSNS
+            timed = _both(self.rows.batch, timed)
         self.ring: Ring | None = None
         if self.cost is not None:
             self.state = self.cost.make_state(vlen, records=timed is not None)
-            self.ring = None if timed is None else self.cost.make_ring(timed)
+            if timed is not None:
+                self.ring = self.cost.make_ring(timed, max(0, timed_range.start))
         elif timed is None:
             self.state = State(vlen)
         else:
@@ -234,12 +248,16 @@ class Machine:
             retired=retired,
             trapped=self._trapped,
             cost=self.cost,
-            ring=self.ring,
         )
         if engine not in ("numpy", "jit"):
             raise RvsimError(f"unknown engine {engine!r}", hint="choose numpy or jit")
+        self._jit: Callable[[], Jit | None] = lambda: None
         if engine == "jit" and names is None and retired is None:
-            self._compile_hot_code(cache=cache, counts=statistics)
+            self._jit = partial(_new_jit, self.interp, cache=cache, counts=statistics)
+        turns = [(timed_range.start, self.ring), (timed_range.stop, None)]
+        self._turns = [turn for turn in turns if turn[0] > 0]
+        """From which instruction on records are made, and none any more."""
+        self._begin_anew(self.ring if timed_range.start <= 0 else None)
         self._interrupts = InterruptsLater(self._stop_soon)
         self._listener = trapped
         self.image: Image | None = None
@@ -250,12 +268,9 @@ class Machine:
     def _stop_soon(self) -> None:
         self.interp.interrupted = True
 
-    def _compile_hot_code(self, *, cache: bool, counts: bool) -> None:
-        from rvsim.jit.cache import cache_folder
-        from rvsim.jit.engine import Jit
-
-        folder = cache_folder() if cache else None
-        self.interp.jit = Jit(self.interp, cache=folder, counts=counts)
+    def _begin_anew(self, ring: Ring | None) -> None:
+        """Make records or none from here on, with hot code compiled for that."""
+        self.interp.begin_anew(ring, self._jit())
 
     @property
     def cycle(self) -> int:
@@ -364,7 +379,7 @@ class Machine:
         ended: RunResult | None = None
         while True:
             with self._interrupts:
-                trap, fuel = self.interp.run(fuel, deadline)
+                trap, fuel = self._interpret(fuel, deadline)
             if trap is None:
                 if fuel and not _is_past(deadline):
                     continue  # a signal was handled, and nothing came of it
@@ -378,6 +393,19 @@ class Machine:
                 return ended
             if _is_past(deadline):
                 return self._result("timeout", LIMIT_REACHED, None)
+
+    def _interpret(self, fuel: int, deadline: float | None) -> tuple[Trap | None, int]:
+        """As `Interpreter.run` does; records begin and end between two instructions."""
+        while self._turns:
+            at, ring = self._turns[0]
+            part = min(fuel, max(0, at - self.state["instret"]))
+            trap, left = self.interp.run(part, deadline)
+            fuel -= part - left
+            if trap is not None or left or self.state["instret"] < at:
+                return trap, fuel
+            del self._turns[0]
+            self._begin_anew(ring)
+        return self.interp.run(fuel, deadline)
 
     def _killed(self, trap: Trap) -> RunResult:
         return self._result("trap", 128 + SIGNALS.get(trap.cause, 4), trap)

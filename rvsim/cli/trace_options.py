@@ -14,6 +14,7 @@ from rvsim.trace.kinds import KINDS
 
 if TYPE_CHECKING:
     from rvsim.machine import Machine
+    from rvsim.trace.selection import Window
     from rvsim.trace.session import Traces
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -87,13 +88,19 @@ class TraceOptions:
     def make(self) -> Traces:
         from rvsim.trace.session import Traces, Wanted
 
-        return Traces([Wanted(*file) for file in self.files])
+        return Traces([Wanted(*file) for file in self.files], self._window)
+
+    @property
+    def _window(self) -> Window:
+        from rvsim.trace.selection import Window
+
+        return Window(*(self.window or ()))
 
     def open(self, traces: Traces, machine: Machine) -> None:
         """Begin the files of a machine that has its program."""
         from rvsim.perf import find_region
-        from rvsim.trace.selection import Selection, Window
+        from rvsim.trace.selection import Selection
 
         assert machine.image is not None
         regions = [find_region(text, machine.image.symbols) for text in self.roi]
-        traces.open(machine, Selection(Window(*(self.window or ())), regions))
+        traces.open(machine, Selection(self._window, regions))

@@ -54,13 +54,15 @@ class CostModel:
         self._initial = {n: bytes(a) for n, a in state.arrays.items() if n not in ("sites", RING)}
         return state
 
-    def make_ring(self, listener: Listener) -> Ring:
-        """The records of the machine, which has a state with room for them."""
+    def make_ring(self, listener: Listener, retired: int) -> Ring:
+        """Records of the machine, which has a state with room for them, behind so many."""
 
         def decoded(pc: int, word: int) -> Decoded:
             return decode(word, length_of(word), pc)
 
-        return Ring(self.state, decode=decoded, pc_of=self.pc_of, listener=listener)
+        return Ring(
+            self.state, decode=decoded, pc_of=self.pc_of, listener=listener, retired=retired
+        )
 
     def reset(self) -> None:
         """Empty pipelines and caches, and counters at 0."""

@@ -57,6 +57,7 @@ class Ring:
         decode: Callable[[int, int], Decoded],
         pc_of: Callable[[int], int],
         listener: Listener,
+        retired: int = 0,
     ) -> None:
         self._words = state.words
         self._record = state.arrays[RECORD]
@@ -72,7 +73,7 @@ class Ring:
         self._latest = np.full(SITES, -1, np.int32)
         self._code_words = np.zeros(0, np.uint32)
         self._pcs = np.zeros(0, np.uint64)
-        self._retired = 0
+        self._retired = retired
         self.at = 0
         """Records that are in it."""
 

@@ -17,7 +17,7 @@ from rvsim.jit.cache import RegionCache, open_cache
 from rvsim.jit.counters import SYMBOL, RegionCounters
 from rvsim.jit.discover import RegionPlan
 from rvsim.jit.region import CompiledRegion, Covered, numbered_mode
-from rvsim.state import RECORD, SLOT
+from rvsim.state import RECORD, RING, SLOT
 
 if TYPE_CHECKING:
     # LLVM takes long to be imported: functions do that which need it, when they run.
@@ -176,7 +176,8 @@ class NativeCode:
         module = ir.Module(_REGION)
         arrays = dict(self.interp.state.array_offsets)
         if self.interp.ring is None:
-            arrays.pop(RECORD, None)  # nobody reads what cost programs tell
+            for name in (RECORD, RING):  # nobody reads what cost programs tell
+                arrays.pop(name, None)
         lower_region(module, _REGION, plan, self.interp.config, arrays, counts=self._counts)
         return self._link(CompiledRegion.of(plan, object_code(module)))
 

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from rvsim.cost.batch import Batch, PerInstruction
+from rvsim.machine import ALL_INSNS
 from rvsim.perf.region import Region
 
 
@@ -15,6 +16,11 @@ class Window:
 
     first: int = 0
     end: int | None = None
+
+    @property
+    def numbers(self) -> range:
+        """All numbers in it."""
+        return range(self.first, ALL_INSNS.stop if self.end is None else self.end)
 
     def __contains__(self, instret: int) -> bool:
         return self.first <= instret and (self.end is None or instret < self.end)

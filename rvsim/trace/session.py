@@ -15,7 +15,7 @@ from rvsim.interrupts import InterruptsLater
 from rvsim.machine import Machine
 from rvsim.trace.events import Event, Recorder
 from rvsim.trace.kinds import KINDS
-from rvsim.trace.selection import Selection
+from rvsim.trace.selection import Selection, Window
 from rvsim.trace.spike import SpikeLog
 
 
@@ -43,6 +43,8 @@ class NothingTraced(RvsimError):
 class Traces:
     """Makes the hooks for a machine; within ``with``, `open` begins the files.
 
+    What is outside the `window` is not even looked at.
+
     >>> traces = Traces([Wanted("npy", "/no/such/folder/rows.npy")])
     >>> machine = Machine(cost="x60", **traces.hooks())
     >>> with traces:
@@ -51,8 +53,9 @@ class Traces:
     rvsim.errors.RvsimError: cannot write /no/such/folder/rows.npy: No such file or directory
     """
 
-    def __init__(self, wanted: Sequence[Wanted]) -> None:
+    def __init__(self, wanted: Sequence[Wanted], window: Window | None = None) -> None:
         self.wanted = wanted
+        self._window = window or Window()
         self._interrupts = InterruptsLater()
         self._selection = Selection()
         self._logs: list[SpikeLog] = []
@@ -67,7 +70,9 @@ class Traces:
 
     def hooks(self) -> dict[str, Any]:
         """Keyword arguments for `Machine`."""
-        found: dict[str, Any] = {"timed": self._batch} if self.need_cost else {}
+        found: dict[str, Any] = {}
+        if self.need_cost:
+            found |= {"timed": self._batch, "timed_range": self._window.numbers}
         if any(trace.kind == "spike" for trace in self.wanted):
             found |= Recorder([self._instruction]).hooks()
         return found

@@ -5,6 +5,7 @@ What was accessed is compared with the accesses themselves, as listeners hear of
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -134,3 +135,36 @@ def test_records_tell_what_was_accessed() -> None:
     assert len(heard) == len(told) == len(names)
     for name, ours, theirs in zip(names, told, heard, strict=True):
         assert ours == theirs, name
+
+
+@pytest.mark.parametrize("window", [range(700, 9000), range(8192, 1 << 40), range(5, 5)])
+def test_a_range_has_the_records_that_the_whole_run_has(window: range) -> None:
+    """Native code without records comes before and behind; counters and cycles are those of all."""
+    elf = assemble(PROGRAM.format(body=LOOPS["branches"], rounds=3000))
+    machines = []
+    for timed_range in (range(1 << 40), window):
+        batches: list[Batch] = []
+        machine = Machine(
+            cost="x60",
+            cache=False,
+            statistics=True,
+            timed=batches.append,
+            timed_range=timed_range,
+        )
+        machine.load(elf)
+        result = machine.run()
+        rows = [(b.code[row["code"]].pc, *row.tolist()) for b in batches for row in b.rows]
+        counts = Counter[int]()
+        for d, _, count, _ in machine.interp.executions():
+            counts[d.pc] += count
+        machines.append((rows, result.cycle, result.instret, machine.cost.stalls, counts))  # type: ignore[union-attr]
+    (whole, *expected), (part, *found) = machines
+    assert found == expected
+    number = 1  # instret, behind the pc
+    chosen = [row for row in whole if row[number] in window]
+    assert [_without_code(row) for row in part] == [_without_code(row) for row in chosen]
+    assert bool(part) == bool(window)
+
+
+def _without_code(row: tuple[object, ...]) -> tuple[object, ...]:
+    return (*row[:2], *row[3:])
