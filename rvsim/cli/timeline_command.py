@@ -94,14 +94,21 @@ def _text(machine: Machine, shown: Iterations, width: int) -> Iterator[str]:
 def _title(machine: Machine, shown: Iterations) -> str:
     where = machine.place(shown.head)
     if not shown.count:
-        return f"no loop: the last {len(shown.steps[0])} instructions, from {where}"
+        return f"no loop: the last {_instructions(shown)}, from {where}"
     first, last = shown.first + 1, shown.first + len(shown.steps)
     which = f"iteration {first}" if first == last else f"iterations {first} to {last}"
     cycles = f"{shown.cycles:.1f}".removesuffix(".0")
     return (
         f"loop at {where}: {which} of {shown.count:,} in a row,"
-        f" {len(shown.steps[0])} instructions and {cycles} cycles each"
+        f" {_instructions(shown)} and {cycles} cycles each"
     )
+
+
+def _instructions(shown: Iterations) -> str:
+    """How many an iteration has."""
+    fewest, most = (of(map(len, shown.steps)) for of in (min, max))
+    count = f"{most}" if fewest == most else f"{fewest} to {most}"
+    return f"{count} instruction{'s' if most > 1 else ''}"
 
 
 def _coloured(cells: str) -> str:

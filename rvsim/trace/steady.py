@@ -13,6 +13,7 @@ from rvsim.cost.batch import Batch, PerInstruction
 from rvsim.cost.rows import Row, each_row
 from rvsim.decode import Decoded
 from rvsim.perf.region import Region
+from rvsim.trace.flow import Flow, flow_of
 
 ENOUGH: Final = 20_000
 """Rows that are kept: a loop has long settled by then."""
@@ -132,8 +133,10 @@ def _hottest_head(steps: Sequence[Step]) -> int | None:
 
 
 def _goes_back(steps: Sequence[Step], i: int) -> bool:
-    """Whether the instruction before number `i` jumped back to it."""
-    return _follows(steps, i) and steps[i].insn.pc <= steps[i - 1].insn.pc
+    """Whether the instruction before number `i` jumped back to it, and is no call nor return."""
+    before, here = steps[i - 1].insn, steps[i].insn
+    turns = here.pc <= before.pc and _follows(steps, i)
+    return turns and flow_of(before) not in (Flow.CALL, Flow.RETURN)
 
 
 def _follows(steps: Sequence[Step], i: int) -> bool:

@@ -68,6 +68,21 @@ def test_a_name_that_there_is_not(rvsim: Cli) -> None:
     assert "did you mean 'saxpy'?" in result.err
 
 
+def test_iterations_of_different_lengths(rvsim: Cli, program: Callable[..., str]) -> None:
+    """Each second one has an instruction more."""
+    body = [
+        step("addi", rd=5, rs1=5, imm=1),
+        step("andi", rd=6, rs1=5, imm=1),
+        step("beq", rs1=6, rs2=0, imm=8),
+        step("addi", rd=7, rs1=7, imm=1),
+        step("jal", rd=0, imm=-16),
+    ]
+    result = rvsim("timeline", program(*body), "--max-insns", "99", "--iterations", 2)
+    assert " in a row, 4 to 5 instructions and " in result.out
+    result = rvsim("timeline", program(step("jal", rd=0, imm=0)), "--max-insns", "9")
+    assert " in a row, 1 instruction and " in result.out
+
+
 def test_characters_that_the_terminal_has_not(program: Callable[..., str]) -> None:
     file = program(li(10, 9), vset(0b11_010_111, 8), step("jal", rd=0, imm=-4))
     command = [sys.executable, "-m", "rvsim", "timeline", file, "--max-insns", "99"]

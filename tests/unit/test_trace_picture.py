@@ -123,6 +123,18 @@ def test_the_loop_with_most_cycles_is_shown() -> None:
     assert steady_iterations(run_of(*short, *long, 60), 1).head == 20
 
 
+def test_a_loop_may_call_functions() -> None:
+    """No call of what stands before it, nor a return from what stands behind, is a loop."""
+    call, ret = step("jal", rd=1, imm=0).word, step("c.jr", rs1=1).word
+    words = {24: call, 4: ret, 28: call, 44: ret}
+    body = [20, 24, 0, 4, 28, 40, 44, 32]  # 0 is an addi
+    steps = [
+        Step(decode(words.get(pc, ADDI), 4 if pc in (24, 28) else 2, pc), at(pc, i, i).row)
+        for i, pc in enumerate(body * 3)
+    ]
+    assert pcs(steady_iterations(steps, 1)) == [body]
+
+
 def test_fewer_iterations_than_wanted() -> None:
     shown = steady_iterations(run_of(4, 8, 4, 8, 4), 10)
     assert (pcs(shown), shown.first, shown.count) == ([[4, 8]] * 2, 0, 2)

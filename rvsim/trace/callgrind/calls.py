@@ -18,23 +18,9 @@ jump, a branch, a fall into the next function, a trap, or a return from one.
 from __future__ import annotations
 
 from collections import defaultdict
-from enum import Enum
 from typing import Final, NamedTuple
 
-
-class Flow(Enum):
-    """How an instruction goes on."""
-
-    NEXT = "next"
-    """To the next one, or to where it names."""
-    INDIRECT = "indirect"
-    """Through a register."""
-    RETURN = "return"
-    """Through a register that holds return addresses."""
-    CALL = "call"
-    TRAP = "trap"
-    """It did not retire; what comes next may be a handler."""
-
+from rvsim.trace.flow import Flow
 
 _MAY_RETURN: Final = (Flow.INDIRECT, Flow.RETURN)
 

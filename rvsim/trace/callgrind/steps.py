@@ -3,19 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from rvsim.cost.batch import Batch
 from rvsim.decode import Decoded
-from rvsim.insn.units import Unit
-from rvsim.trace.callgrind.calls import Calls, Flow, Share, Spot
+from rvsim.trace.callgrind.calls import Calls, Share, Spot
 from rvsim.trace.callgrind.functions import Functions
 from rvsim.trace.callgrind.sums import Places
-
-_LINK_REGISTERS: Final = (1, 5)
+from rvsim.trace.flow import Flow, flow_of
 
 Flags = npt.NDArray[np.bool_]
 
@@ -102,21 +100,4 @@ class Follower:
 
     def _spot(self, d: Decoded) -> Spot:
         function, offset = self._functions.number(d.pc), self._functions.offset(d.pc)
-        return Spot(d.pc, function, _flow(d), d.pc + d.length, offset == 0, offset is not None)
-
-
-def _flow(d: Decoded) -> Flow:
-    """How an instruction goes on (RISC-V's unprivileged ISA, 2.5.1: hints of jalr)."""
-    if d.insn is None or d.insn.unit is not Unit.JUMP:
-        return Flow.NEXT
-    if _register(d, "rd") in _LINK_REGISTERS:
-        return Flow.CALL
-    if "target" in d.insn.syntax:
-        return Flow.NEXT
-    return Flow.RETURN if _register(d, "rs1") in _LINK_REGISTERS else Flow.INDIRECT
-
-
-def _register(d: Decoded, operand: str) -> int:
-    assert d.insn is not None
-    source = d.insn.source(operand)
-    return source if isinstance(source, int) else d.fields.get(source, 0)
+        return Spot(d.pc, function, flow_of(d), d.pc + d.length, offset == 0, offset is not None)
