@@ -149,7 +149,10 @@ class Ring:
     def _charged(self, records: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
         """The pcs of the instructions that waits are charged to; their own where there is none."""
         sites = np.where(records["wait"] != 0, records["charged"] // len(REASONS), records["site"])
-        charged: npt.NDArray[np.uint64] = self._pcs[self._latest[sites.astype(np.intp)]]
+        numbers = self._latest[sites.astype(np.intp)]
+        charged: npt.NDArray[np.uint64] = self._pcs[numbers]
+        for at in np.flatnonzero(numbers < 0).tolist():  # executed before the first record
+            charged[at] = self._pc_of(int(sites[at]))
         return charged
 
     def _codes(

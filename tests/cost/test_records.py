@@ -166,5 +166,25 @@ def test_a_range_has_the_records_that_the_whole_run_has(window: range) -> None:
     assert bool(part) == bool(window)
 
 
+def test_a_wait_may_be_charged_to_what_came_before_the_records() -> None:
+    """For a place in the queue of the vector unit."""
+    elf = assemble("""
+    .globl main
+    main: vsetvli t0, zero, e32, m4, ta, ma
+        .irp vd, v8, v12, v16, v20, v24, v28; vdiv.vv \\vd, v0, v4; .endr
+        ebreak
+    """)
+    (whole,), _ = recorded(elf, 100, None)
+    charged = whole.rows["charged"].tolist()
+    own = [pc for pc, _ in _places(whole)]
+    elsewhere = next(i for i, pc in enumerate(charged) if pc != own[i])
+    assert charged[elsewhere] not in own[elsewhere:]
+    batches: list[Batch] = []
+    machine = Machine(cost="x60", timed=batches.append, timed_range=range(elsewhere, 100))
+    machine.load(elf)
+    machine.run()
+    assert batches[0].rows["charged"].tolist() == charged[elsewhere:]
+
+
 def _without_code(row: tuple[object, ...]) -> tuple[object, ...]:
     return (*row[:2], *row[3:])

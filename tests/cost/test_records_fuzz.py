@@ -53,7 +53,7 @@ class Costed(Bare):
         self.state["vtype"] = 1 << 63
         self.state["pc"] = TEXT
         self.batches: list[Batch] = []
-        self.ring = self.cost.make_ring(self.batches.append)
+        self.ring = self.cost.make_ring(self.batches.append, 0)
         self.image = None  # as of a `Machine` that has no symbols
         self.listen(None)
 
@@ -61,9 +61,8 @@ class Costed(Bare):
         hooks = {} if recorder is None else recorder.hooks()
         if recorder is not None:
             hooks["names"] = recorder.names(self)  # type: ignore[arg-type]
-        self.interp = Interpreter(
-            self.config, self.state, self.memory, cost=self.cost, ring=self.ring, **hooks
-        )
+        self.interp = Interpreter(self.config, self.state, self.memory, cost=self.cost, **hooks)
+        self.interp.begin_anew(self.ring, None)
 
 
 def went_on(seed: int, prepare: Callable[[Costed], None]) -> Costed:
