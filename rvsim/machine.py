@@ -257,7 +257,7 @@ class Machine:
         turns = [(timed_range.start, self.ring), (timed_range.stop, None)]
         self._turns = [turn for turn in turns if turn[0] > 0]
         """From which instruction on records are made, and none any more."""
-        self._begin_anew(self.ring if timed_range.start <= 0 else None)
+        self._begin_anew(self.ring if timed_range.start <= 0 < timed_range.stop else None)
         self._interrupts = InterruptsLater(self._stop_soon)
         self._listener = trapped
         self.image: Image | None = None

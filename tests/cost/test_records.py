@@ -137,7 +137,9 @@ def test_records_tell_what_was_accessed() -> None:
         assert ours == theirs, name
 
 
-@pytest.mark.parametrize("window", [range(700, 9000), range(8192, 1 << 40), range(5, 5)])
+@pytest.mark.parametrize(
+    "window", [range(700, 9000), range(8192, 1 << 40), range(5, 5), range(0), range(-9, 9)]
+)
 def test_a_range_has_the_records_that_the_whole_run_has(window: range) -> None:
     """Native code without records comes before and behind; counters and cycles are those of all."""
     elf = assemble(PROGRAM.format(body=LOOPS["branches"], rounds=3000))
