@@ -168,6 +168,23 @@ def test_a_range_has_the_records_that_the_whole_run_has(window: range) -> None:
     assert bool(part) == bool(window)
 
 
+@pytest.mark.parametrize("name", ["branches", "misses"])
+def test_native_code_takes_turns_with_and_without_records(
+    monkeypatch: pytest.MonkeyPatch, name: str
+) -> None:
+    """Whatever has been compiled when they begin and end, anywhere in a block."""
+    monkeypatch.setattr("rvsim.machine._new_jit", lambda interp, **_: Jit(interp, 1))
+    elf = assemble(PROGRAM.format(body=LOOPS[name], rounds=60))
+    (whole,), _ = recorded(elf, 1 << 20, None)
+    batches: list[Batch] = []
+    machine = Machine(cost="x60", timed=batches.append, timed_range=range(101, 203))
+    machine.load(elf)
+    machine.run()
+    numbers = whole.rows["instret"]
+    assert_equal(batches, [whole.where((numbers >= 101) & (numbers < 203))])
+    assert machine.interp.jit.regions  # type: ignore[union-attr]
+
+
 def test_a_wait_may_be_charged_to_what_came_before_the_records() -> None:
     """For a place in the queue of the vector unit."""
     elf = assemble("""
