@@ -49,6 +49,8 @@ BLOCKED_FOR_EVER: Final = 128 + 9
 
 _NO_LIMIT: Final = 1 << 62
 ALL_INSNS: Final = range(_NO_LIMIT)
+_FEW: Final = 200_000
+"""Instructions with records that take less time in the interpreter than in being compiled."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -254,6 +256,7 @@ class Machine:
         self._jit: Callable[[], Jit | None] = lambda: None
         if engine == "jit" and names is None and retired is None:
             self._jit = partial(_new_jit, self.interp, cache=cache, counts=statistics)
+        self._timed_insns = timed_range.stop - timed_range.start
         turns = [(timed_range.start, self.ring), (timed_range.stop, None)]
         self._turns = [turn for turn in turns if turn[0] > 0]
         """From which instruction on records are made, and none any more."""
@@ -269,8 +272,9 @@ class Machine:
         self.interp.interrupted = True
 
     def _begin_anew(self, ring: Ring | None) -> None:
-        """Make records or none from here on, with hot code compiled for that."""
-        self.interp.begin_anew(ring, self._jit())
+        """Make records or none from here on, with hot code compiled for that if it pays."""
+        few = ring is not None and self._timed_insns < _FEW
+        self.interp.begin_anew(ring, None if few else self._jit())
 
     @property
     def cycle(self) -> int:

@@ -112,16 +112,19 @@ def run(machine: Machine, guest: Guest, ended: Callable[[], object] = lambda: No
     return result
 
 
-def run_until(machine: Machine, guest: Guest, enough: Callable[[], bool]) -> RunResult | None:
+def run_until(
+    machine: Machine, guest: Guest, enough: Callable[[], bool], start: int = 0
+) -> RunResult | None:
     """The same, but no longer than until there is `enough`, which is asked now and then.
 
-    None if that was so.
+    That is not before instruction `start`.  None if there was enough.
     """
     left = guest.max_insns
     deadline = None if guest.timeout is None else time.monotonic() + guest.timeout
     with _place_of_interrupt(machine):
         while not enough():
-            count = _BETWEEN_LOOKS if left is None else min(left, _BETWEEN_LOOKS)
+            count = max(_BETWEEN_LOOKS, start - machine.state["instret"])
+            count = count if left is None else min(left, count)
             timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
             result = machine.run(max_insns=count, timeout=timeout)
             left = None if left is None else left - count

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Sequence
-from contextlib import ExitStack, nullcontext, redirect_stdout
+from contextlib import ExitStack, nullcontext, redirect_stdout, suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from rvsim.cli.page import Program
 
 _FAILED = 1
+_LONG = 100_000
+"""Instructions that take a while with their times."""
+
 _NOT_WRITTEN = 2
 
 
@@ -116,7 +119,7 @@ def _page(
     programs = [
         program
         if run.result.exit_code
-        else _with_iterations(program, file, guest, options, timeline)
+        else _with_iterations(program, run, file, guest, options, timeline)
         for program, run, file in zip(programs, runs, files, strict=True)
     ]
     if any(run.result.exit_code for run in runs):
@@ -125,9 +128,13 @@ def _page(
 
 
 def _with_iterations(
-    program: Program, file: str, guest: Guest, options: CycleOptions, wanted: int
+    program: Program, run: Run, file: str, guest: Guest, options: CycleOptions, wanted: int
 ) -> Program:
-    """The program with iterations of its hottest loop, if it has one, from a run of their own."""
+    """The program with iterations of its hottest loop, if it has one, from a run of their own.
+
+    In a long run the loop is looked for in the second half, where most programs are in it, and else
+    from the beginning on.
+    """
     from rvsim.cli.page import hottest_innermost
     from rvsim.cli.steady_run import steady_run
     from rvsim.perf import Region
@@ -138,12 +145,14 @@ def _with_iterations(
     if loop is None:
         return program
     where = Region(f"{loop.start:x}-{loop.end:x}", loop.start, loop.end)
-    try:
-        _, kept, _ = steady_run(file, guest, options, None, [where])
-    except NothingTraced:  # its input was there once, as that of a pipe
-        note(f"{program.name} did not come to its hottest loop again: no picture of it")
-        return program
-    return replace(program, iterations=steady_iterations(kept.steps, wanted))
+    middle = run.result.instret // 2
+    for start in (middle, 0) if middle >= _LONG else (0,):
+        with suppress(NothingTraced):
+            _, kept, _ = steady_run(file, guest, options, None, [where], start)
+            return replace(program, iterations=steady_iterations(kept.steps, wanted))
+    # Its input was there once, as that of a pipe.
+    note(f"{program.name} did not come to its hottest loop again: no picture of it")
+    return program
 
 
 def _checked(name: str, run: Run) -> Run:

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from typing import Final
 
 from rvsim.cli import execution
 from rvsim.cli.console import note
 from rvsim.cli.cycle_options import CycleOptions, note_unknown
 from rvsim.cli.execution import Guest
-from rvsim.machine import Machine, RunResult
+from rvsim.machine import ALL_INSNS, Machine, RunResult
 from rvsim.perf import Region, find_region
 from rvsim.trace.session import NothingTraced
-from rvsim.trace.steady import Kept
+from rvsim.trace.steady import ENOUGH, Kept
+
+_LONG_ENOUGH: Final = 5 * ENOUGH
+"""Instructions among which a loop that takes most of the time is sure to be."""
 
 
 def steady_run(
@@ -20,17 +24,29 @@ def steady_run(
     options: CycleOptions,
     output: Callable[[bytes], object] | None,
     within: Sequence[Region] = (),
+    start: int = 0,
 ) -> tuple[Machine, Kept, RunResult | None]:
     """Run until enough rows are kept; the result if the program came to its end before that.
 
-    Rows are those of the regions `within`, or else of those that the options name.
+    Rows are those of the regions `within`, or else of those that the options name.  Those of a run
+    that is known to get there are looked for from instruction `start` on, and not for long.
     """
     kept = Kept()
-    machine = Machine(note=note, cost=options.load_core(), timed=kept.batch, **guest.machine)
+    stop = start + _LONG_ENOUGH if start else ALL_INSNS.stop
+    machine = Machine(
+        note=note,
+        statistics=start > 0,  # as in the run before, whose compiled code is used again
+        cost=options.load_core(),
+        timed=kept.batch,
+        timed_range=range(start, stop),
+        **guest.machine,
+    )
     execution.load(machine, file, guest, output, output)
     assert machine.image is not None
     kept.regions = within or [find_region(text, machine.image.symbols) for text in options.roi]
-    result = execution.run_until(machine, guest, lambda: kept.enough)
+    result = execution.run_until(
+        machine, guest, lambda: kept.enough or machine.state["instret"] >= stop, start
+    )
     if not kept.steps:
         where = " or ".join(options.roi) or "the program"
         raise NothingTraced(f"nothing to show: no instruction of {where} executed")
