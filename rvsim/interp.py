@@ -345,7 +345,7 @@ class Interpreter:
             call = _recorded(self.ring, self.cost.site(d.pc), call, d.word)
         return call, effects
 
-    def _bind_alone(self, d: Decoded, mode: Mode) -> tuple[Call, Effects]:
+    def _bind_alone(self, d: Decoded, mode: Mode, *, timed: bool = True) -> tuple[Call, Effects]:
         if d.insn is None:
             return self._illegal(d, _no_instruction(d)), _REFUSED
         if mode.off:
@@ -366,7 +366,9 @@ class Interpreter:
             self.note(d.pc, CYCLE_NOTE)
         arguments = [(d.pc if p == "pc" else d.fields[p]) & _M64 for p in compiled.params]
         call: Call = functools.partial(compiled.function, *arguments)
-        return call if self.cost is None else self._timed(self.cost, call, d, mode), effects
+        if timed and self.cost is not None:
+            call = self._timed(self.cost, call, d, mode)
+        return call, effects
 
     def _timed(self, cost: CostModel, call: Call, d: Decoded, mode: Mode) -> Call:
         """The call, with what it costs accounted for in front of it."""
@@ -560,6 +562,35 @@ class Interpreter:
                 if self._is_over(deadline):
                     break
         return None, fuel
+
+    def again(self) -> Trap | None:
+        """Execute the instruction that has trapped once more: it has been accounted for.
+
+        If it does not trap now, its record is that of an instruction that has not.
+        """
+        s = self.state.words
+        mode, d = self._mode_code().mode, self.decode_at(s[_PC])
+        call, effects = self._bind_alone(d, mode, timed=False)
+        end = (d.pc + d.length) & _M64
+        block = Block(
+            mode, [d], [call], end, reads_counters=False, changes_mode=effects.changes_mode
+        )
+        s[_PC], vl = end, s[_VL]
+        trap = None
+        try:
+            call()
+        except (GuestTrap, GuestFault) as stop:
+            trap = self._stop(block, 0, stop)
+            self.trapped(trap)
+        else:
+            s[_INSTRET] += 1
+            block.runs, block.vl_sum = 1, vl
+            if self.ring is not None:
+                self.ring.retire()
+            if self.retired is not None:
+                self.retired(d)
+        self._dropped.append(block)
+        return trap
 
     def _is_over(self, deadline: float | None) -> bool:
         if self.interrupted:

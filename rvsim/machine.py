@@ -418,8 +418,8 @@ class Machine:
         """A message to the host is one instruction more; any other trap is the handler's."""
         if bare.is_message(trap):
             with bare.page_open():
-                inner, left = self.interp.run(1)
-            fuel -= 1 - left
+                inner = self.interp.again()
+            fuel -= inner is None
             try:
                 bare.serve()
             except HostExit as ended:

@@ -105,6 +105,12 @@ class Ring:
         )
         self.at += 1
 
+    def retire(self) -> None:
+        """The last instruction did not trap after all."""
+        record = self._rows[self.at - 1]
+        record["word"] &= np.uint64(TRAPPED - 1)
+        record["addr"], record["size"] = self._words[_ADDR], self._words[_BYTES]
+
     # -- compiled code
 
     def room(self) -> int:

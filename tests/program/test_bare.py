@@ -440,3 +440,21 @@ def test_the_commit_log_shows_the_privilege_and_each_message_once(tmp_path) -> N
     assert levels[mrets[0] + 1 : mrets[1] + 1] == ["3"] * (mrets[1] - mrets[0])  # the handler
     assert levels[mrets[1] + 1 :] == ["0"] * 4
     assert lines[-1].endswith("mem 0x0000000080001000 0x0000000000000001")
+
+
+@pytest.mark.parametrize("store", ["sd t0, (t1)", "amoswap.d zero, t0, (t1)"])
+def test_a_message_takes_the_time_of_one_store(store: str) -> None:
+    """It has one record, that of a store to any other place."""
+    runs = []
+    for to in ("tohost", "other"):
+        body = f"li t0, 1\n la t1, {to}\n {store}\n la t1, tohost\n sd t0, (t1)\n"
+        other = ".data\n other: .dword 0\n"
+        machine = Machine(GENERIC, cost="x60", trace=True)
+        machine.load(build(body + other))
+        runs.append(machine.run(max_insns=4))
+    message, data = (run.trace() for run in runs)
+    assert not message["trapped"].any()
+    assert message["instret"].tolist() == [0, 1, 2, 3]
+    times = ["issue", "done", "wait", "slot", "size"]
+    assert message[times].tolist() == data[times].tolist()
+    assert message["addr"][3] == 0x80001000
