@@ -56,7 +56,7 @@ class ChromeTrace:
         assert machine.cost is not None
         text.keep_memory()
         self._file = TraceFile(path)
-        self._file.write(
+        self._file.begin(
             b'{"displayTimeUnit":"ns","traceEvents":[\n'
             b'{"ph":"M","name":"process_name","pid":1,"args":{"name":"hart 0"}}'
         )

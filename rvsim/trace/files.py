@@ -151,8 +151,9 @@ class TraceFile:
         """
         self.flush()
         self.failed = False
-        self._pending.append(tail)
-        self.flush()
+        if self._border:
+            self._pending.append(tail)
+            self.flush()
         try:
             self._file.close()
         except OSError as error:
@@ -160,10 +161,15 @@ class TraceFile:
         if self._error is not None:
             raise self._cannot(self._error) from None
 
-    # -- a header that is only known at the end
+    # -- headers
+
+    def begin(self, header: bytes) -> None:
+        """Write a header at once, so that a file which cannot take more is one without records."""
+        self.write(header)
+        self.flush()
 
     def reserve(self, header: bytes) -> None:
-        """Write a header that `replace_header` can write again, with other content."""
+        """Write a header that is known at the end, when `replace_header` writes it again."""
         if not self._regular:
             self._file.close()
             raise RvsimError(

@@ -50,7 +50,7 @@ class KanataTrace:
     def __init__(self, path: str, machine: Machine) -> None:
         text.keep_memory()
         self._file = TraceFile(path)
-        self._file.write(b"Kanata\t0004\n")
+        self._file.begin(b"Kanata\t0004\n")
         self._events = np.zeros(0, _EVENT)
         self._instructions = 0
         self._cycle: int | None = None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import os
 import resource
 import sys
@@ -65,6 +66,40 @@ def test_the_tail_ends_an_incomplete_file(tmp_path: Path) -> None:
         with pytest.raises(RvsimError, match="File too large"):
             file.close(b"end\n")
     assert (tmp_path / "log").read_bytes() == RECORD * 50 + b"end\n"
+
+
+@pytest.mark.parametrize("size", [400, 2_000_000, 3_000_000])
+@pytest.mark.parametrize("kind", ["chrome", "kanata"])
+def test_what_fits_on_the_disk_can_be_read(tmp_path: Path, kind: str, size: int) -> None:
+    """A file that has a beginning and an end has them, however full the disk is."""
+    path = tmp_path / "trace"
+    traces = Traces([Wanted(kind, str(path))])
+    machine = Machine(cost="x60", **traces.hooks())
+    machine.load(elf([FOREVER]))
+
+    def run() -> None:
+        with traces:
+            traces.open(machine, Selection())
+            machine.run(max_insns=30_000)
+
+    with full_at(size), pytest.raises(RvsimError, match="File too large"):
+        run()
+    assert path.stat().st_size > (0 if size < 1000 else 500_000)
+    if kind == "chrome":
+        assert json.loads(path.read_text())["traceEvents"]
+    else:
+        begin, *commands = path.read_text().splitlines(keepends=True)
+        assert begin == "Kanata\t0004\n"
+        assert not commands or commands[-1].endswith("\n")
+
+
+def test_the_end_of_a_file_that_has_no_beginning_is_left_out(tmp_path: Path) -> None:
+    file = TraceFile(str(tmp_path / "log"))
+    with full_at(8):
+        file.begin(b"beginning\n")
+        with pytest.raises(RvsimError, match="File too large"):
+            file.close(b"end\n")
+    assert (tmp_path / "log").read_bytes() == b""
 
 
 def test_a_reader_that_goes_away(tmp_path: Path) -> None:
