@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from functools import partial
 from types import FrameType, TracebackType
 from typing import Any, Final
@@ -26,6 +27,7 @@ class InterruptsLater:
         self._hurry = hurry
         self._kept: Callable[[], object] | None = None
         self._before: dict[int, _Handler] = {}
+        self._waits = False
 
     def __enter__(self) -> InterruptsLater:
         self._kept = None
@@ -44,8 +46,22 @@ class InterruptsLater:
         trace: TracebackType | None,
     ) -> None:
         self._leave()
-        if self._kept is not None:
-            self._kept()
+        self.handle()
+
+    def handle(self) -> None:
+        """Handle the signal that has been kept, if there is one: all is in order."""
+        kept, self._kept = self._kept, None
+        if kept is not None:
+            kept()
+
+    @contextmanager
+    def waiting(self) -> Iterator[None]:
+        """Something may be waited for that never comes: signals are handled as they come."""
+        self._waits = True
+        try:
+            yield
+        finally:
+            self._waits = False
 
     def _leave(self) -> None:
         for number, handler in self._before.items():
@@ -54,7 +70,9 @@ class InterruptsLater:
 
     def _keep(self, number: int, frame: FrameType | None) -> None:
         handler = self._before[number]
-        if self._kept is None:
+        if self._waits:
+            handler(number, frame)
+        elif self._kept is None:
             self._kept = partial(handler, number, frame)
             self._hurry()
         else:

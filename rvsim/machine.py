@@ -372,18 +372,18 @@ class Machine:
             raise RvsimError("nothing is loaded", hint="call load() first")
         fuel = _NO_LIMIT if max_insns is None else max_insns
         deadline = None if timeout is None else time.monotonic() + timeout
-        try:
-            return self._run(fuel, deadline)
-        finally:
-            if self.ring is not None:
-                with self._interrupts:
+        with self._interrupts:
+            try:
+                return self._run(fuel, deadline)
+            finally:
+                if self.ring is not None:
                     self.ring.flush()
 
     def _run(self, fuel: int, deadline: float | None) -> RunResult:
         ended: RunResult | None = None
         while True:
-            with self._interrupts:
-                trap, fuel = self._interpret(fuel, deadline)
+            trap, fuel = self._interpret(fuel, deadline)
+            self._interrupts.handle()
             if trap is None:
                 if fuel and not _is_past(deadline):
                     continue  # a signal was handled, and nothing came of it
@@ -392,7 +392,8 @@ class Machine:
             if self.bare is not None:
                 ended, fuel = self._bare_trap(self.bare, trap, fuel)
             else:
-                ended = self._process_trap(trap)
+                with self._interrupts.waiting():
+                    ended = self._process_trap(trap)
             if ended is not None:
                 return ended
             if _is_past(deadline):

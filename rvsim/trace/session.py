@@ -107,10 +107,9 @@ class Traces:
                 self._progress(len(batch.rows))
 
     def _instruction(self, d: Decoded | None, events: Sequence[Event]) -> None:
-        with self._interrupts:
-            for log in self._logs:
-                log.instruction(d, events)
-            self._progress(1)
+        for log in self._logs:
+            log.instruction(d, events)
+        self._progress(1)
 
     # -- the files' lifetime
 
