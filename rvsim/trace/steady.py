@@ -141,7 +141,8 @@ def _goes_back(steps: Sequence[Step], i: int) -> bool:
 
 def _follows(steps: Sequence[Step], i: int) -> bool:
     """Whether nothing outside the regions was executed before number `i`."""
-    return steps[i].row.instret == steps[i - 1].row.instret + 1
+    before = steps[i - 1].row
+    return steps[i].row.instret == before.instret + (not before.trapped)
 
 
 def _longest_stay(steps: Sequence[Step], starts: Sequence[int]) -> tuple[int, int]:

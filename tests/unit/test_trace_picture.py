@@ -145,6 +145,12 @@ def test_a_function_that_is_called_again_is_no_loop() -> None:
     assert (pcs(shown), shown.count) == ([[4, 8, 12]], 0)
 
 
+def test_a_trap_is_no_gap() -> None:
+    """What traps, as a system call does, has the number of what comes next."""
+    shown = steady_iterations([at(4, 0, 0), at(8, 2, 1, trapped=True), at(12, 4, 1)], 1)
+    assert pcs(shown) == [[4, 8, 12]]
+
+
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steady, "ENOUGH", 3)
     kept = Kept([Region("loop", 4, 12)])
