@@ -102,7 +102,8 @@ def run(options: Options) -> int:
 
     keep_apart(options.file, options.outputs)
     traces = options.trace.make() if options.trace.files else None
-    progress = Progress(sys.stderr, options.guest.max_insns)
+    # What is traced within a window is no share of the run.
+    progress = Progress(sys.stderr, None if options.trace.window else options.guest.max_insns)
     machine = _make_machine(options, traces, progress)
     stdout = progress.behind(sink(sys.stdout), on_terminal=sys.stdout.isatty())
     stderr = progress.behind(sink(sys.stderr))
