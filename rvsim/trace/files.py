@@ -169,7 +169,7 @@ class TraceFile:
         self.flush()
 
     def reserve(self, header: bytes) -> None:
-        """Write a header that is known at the end, when `replace_header` writes it again."""
+        """Write a header that `replace_header` can write again, with other content."""
         if not self._regular:
             self._file.close()
             raise RvsimError(

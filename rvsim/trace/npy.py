@@ -17,7 +17,7 @@ _PIECE: Final = 2048
 
 
 class NpyTrace:
-    """Writes the rows of batches; how many there are is put into the header at the end."""
+    """Writes the rows of batches; how many there are is put into the header each time."""
 
     def __init__(self, path: str, machine: Machine) -> None:
         self._file = TraceFile(path)
@@ -33,9 +33,9 @@ class NpyTrace:
             self._file.flush()
             if not self._file.failed:
                 self._written += len(piece)
+        self._file.replace_header(_header(self._written))
 
     def close(self) -> None:
-        self._file.replace_header(_header(self._written))
         self._file.close()
 
 

@@ -114,6 +114,19 @@ def test_signals_come_between_instructions(
     assert len(read_kanata(kanata.read_text())) == len(np.load(npy)) == executed
 
 
+def test_rows_can_be_read_though_the_run_was_killed(program: Program, tmp_path: Path) -> None:
+    npy = tmp_path / "npy"
+    command = [sys.executable, "-m", "rvsim", "run", program(step("jal", rd=0, imm=0))]
+    with subprocess.Popen([*command, f"--trace=npy:{npy}"]) as process:
+        while not (npy.exists() and npy.stat().st_size > 3_000_000):
+            assert process.poll() is None
+            time.sleep(0.02)
+        process.kill()
+    rows = np.load(npy)
+    assert len(rows) >= 8192
+    assert rows["instret"].tolist() == list(range(len(rows)))
+
+
 def test_a_program_that_traps_at_once_has_an_empty_log(
     rvsim: Cli, program: Program, tmp_path: Path
 ) -> None:
