@@ -81,10 +81,6 @@ class BasicBlock:
         return self.pc, self.mode
 
     @property
-    def modes_after(self) -> list[Mode]:
-        return [m for m in (self.mode_after, self.full_after) if m is not None]
-
-    @property
     def successors(self) -> list[Key]:
         """Keys of the blocks that may run next, if they are in the region."""
         return [*self.targets.values(), *([] if self.when_full is None else [self.when_full])]
