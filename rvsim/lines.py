@@ -16,6 +16,8 @@ from io import SEEK_CUR
 from itertools import pairwise
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from rvsim.printable import printable
+
 if TYPE_CHECKING:
     from elftools.dwarf.compileunit import CompileUnit
     from elftools.dwarf.dwarfinfo import DWARFInfo
@@ -172,4 +174,4 @@ def _run(program: LineProgram, names: list[str]) -> Iterator[list[Row]]:
 
 
 def _text(path: object) -> str:
-    return path.decode("utf-8", "replace") if isinstance(path, bytes) else ""
+    return printable(path) if isinstance(path, bytes) else ""

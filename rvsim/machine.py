@@ -26,6 +26,7 @@ from rvsim.linux import (
     hwprobe,
 )
 from rvsim.mem import Memory
+from rvsim.printable import printable
 from rvsim.profiles import DEFAULT_CPU, make_config
 from rvsim.state import State
 from rvsim.summary import run_as_html
@@ -116,7 +117,7 @@ class RunResult:
             totals["instructions a cycle"] = f"{self.instret / max(self.cycle, 1):.2f}"
             if machine.state["instret"] == self.instret:
                 stalls = machine.cost.stalls
-        name = machine.image.name if machine.image is not None else ""
+        name = printable(machine.image.name) if machine.image is not None else ""
         return run_as_html(f"{name}: {self._ending()}", totals, stalls, self.stdout)
 
     def _ending(self) -> str:

@@ -33,6 +33,7 @@ from rvsim.insn.units import Unit
 from rvsim.interp import Trap
 from rvsim.machine import Machine
 from rvsim.mem import PAGE, GuestFault, R, W, X
+from rvsim.printable import printable
 from rvsim.profiles import DEFAULT_CPU, make_config
 from rvsim.vec.groups import Group, resolve
 from rvsim.vec.vtype import VType, vtype_text
@@ -239,7 +240,7 @@ def _vector_registers(machine: Machine, group: Group) -> Iterator[str]:
 
 
 def _ways_on(machine: Machine, trap: Trap, d: Decoded | None) -> Iterator[str]:
-    name = shlex.quote(machine.image.name) if machine.image else "FILE"
+    name = printable(shlex.quote(machine.image.name)) if machine.image else "FILE"
     if trap.cause == ILLEGAL_INSTRUCTION and d is not None:
         if d.insn is None:
             yield f"rvsim dis {name}, to see whether this is code at all"

@@ -19,6 +19,7 @@ from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import RISCVAttributesSection, Section, SymbolTableSection
 
+from rvsim.printable import printable
 from rvsim.symbols import FUNC, NOTYPE, OBJECT, Symbol
 
 DAMAGE: Final = (
@@ -135,7 +136,7 @@ def _content(section: Section) -> bytes:
 
 def _text(strings: bytes, start: int) -> str:
     end = strings.find(0, start, start + _LONGEST_NAME)
-    return strings[start:end].decode("utf-8", "replace") if end >= 0 else ""
+    return printable(strings[start:end]) if end >= 0 else ""
 
 
 def _arch(attributes: RISCVAttributesSection) -> str | None:
@@ -145,4 +146,4 @@ def _arch(attributes: RISCVAttributesSection) -> str | None:
     if vendor["vendor_name"] != "riscv" or whole_file.header.tag != "TAG_FILE":
         return None
     found = next(whole_file.iter_attributes("TAG_ARCH"), None)
-    return str(found.value) if found else None
+    return printable(found.value) if found else None

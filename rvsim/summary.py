@@ -6,6 +6,8 @@ from collections.abc import Iterable, Mapping
 from html import escape
 from typing import Final
 
+from rvsim.printable import printable
+
 _MOST_LINES: Final = 12
 _SMALL: Final = 0.005
 """Reasons with less than this share of the cycles are one row."""
@@ -27,7 +29,7 @@ def run_as_html(
     parts = [f"<p><strong>{escape(title)}</strong></p>"]
     parts += _table((escape(name), escape(text)) for name, text in totals.items())
     parts += _table(_stall_rows(stalls))
-    lines = output.decode("utf-8", "replace").splitlines()
+    lines = [printable(line.expandtabs()) for line in output.splitlines()]
     if lines:
         left_out = ["…"] if len(lines) > _MOST_LINES else []
         text = "\n".join([*left_out, *lines[-_MOST_LINES:]])

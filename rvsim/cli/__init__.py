@@ -17,6 +17,7 @@ import click
 
 from rvsim.cli.group import rvsim
 from rvsim.errors import RvsimError
+from rvsim.printable import printable_lines
 
 USAGE: Final = 2
 INTERNAL: Final = 125
@@ -89,7 +90,7 @@ def run(args: list[str]) -> int:
 def _say(text: str) -> None:
     """On stderr; where that cannot be written to, the exit code has to tell."""
     with suppress(OSError):
-        click.echo(f"rvsim: {text}", err=True)
+        click.echo(printable_lines(f"rvsim: {text}"), err=True)
 
 
 def _fail(text: str) -> int:

@@ -14,6 +14,7 @@ from rvsim.cli.console import bold, show, table
 from rvsim.cli.cycle_tables import number, share, waits
 from rvsim.disasm import disassemble
 from rvsim.perf import Bounds, Loop, Profile, Site, bounds
+from rvsim.printable import source_line
 
 _WAITS: Final = "mostly waits for"
 _LARGEST_SOURCE: Final = 1 << 24
@@ -82,7 +83,7 @@ def _mark(site: Site, column: Sequence[Loop]) -> str:
 def source_text(file: str, line: int) -> str:
     """The text of a source line; nothing where the file is not there."""
     lines = _source_lines(file)
-    return lines[line - 1] if line <= len(lines) else ""
+    return source_line(lines[line - 1]) if line <= len(lines) else ""
 
 
 @lru_cache(maxsize=64)

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from rvsim.printable import printable_lines
+
 if TYPE_CHECKING:
     from rich.table import Table
 
@@ -18,7 +20,7 @@ _WIDTH_WITHOUT_TERMINAL: Final = 120
 
 def note(text: str) -> None:
     """A line on stderr that is no error."""
-    click.echo(f"rvsim: note: {text}", err=True)
+    click.echo(printable_lines(f"rvsim: note: {text}"), err=True)
 
 
 def table(*columns: str, right: tuple[str, ...] = ()) -> Table:

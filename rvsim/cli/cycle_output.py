@@ -16,6 +16,7 @@ from rvsim.cli.execution import Guest, sink
 from rvsim.cli.output import JsonFile
 from rvsim.machine import Machine, RunResult
 from rvsim.perf import Profile
+from rvsim.printable import printable
 
 SCHEMA: Final = 1
 
@@ -59,4 +60,4 @@ def labels(files: Sequence[str]) -> list[str]:
     (['x', 'y'], ['a/x.elf', 'b/x.elf'])
     """
     short = [Path(file).name.removesuffix(".elf") for file in files]
-    return short if len(set(short)) == len(short) else list(files)
+    return [printable(name) for name in (short if len(set(short)) == len(short) else files)]

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from rvsim.cli.console import note
+from rvsim.printable import printable
 
 if TYPE_CHECKING:
     from rvsim.trace.commit_log import Commit, Comparison
@@ -101,7 +102,7 @@ def _row_text(row: Row) -> str:
 def _value(row: Row, column: str) -> str:
     match row[column]:
         case bytes(text):
-            return text.decode("utf-8", "replace") or "-"
+            return printable(text) or "-"
         case int(number) if column in _ADDRESSES:
             return f"{number:#x}"
         case value:
@@ -124,7 +125,7 @@ def _show(found: Comparison) -> None:
 def _line(commit: Commit | None) -> str:
     if commit is None:
         return "(end)"
-    text = commit.text
+    text = printable(commit.text)
     return text if len(text) <= _LONGEST_LINE else f"{text[:_LONGEST_LINE]} ..."
 
 

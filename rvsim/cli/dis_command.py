@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 import click
 
 from rvsim.errors import RvsimError
+from rvsim.printable import printable
 
 if TYPE_CHECKING:
     from rvsim.decode import Decoded
@@ -103,7 +104,11 @@ def _sections(path: str, image: Image) -> list[_Section]:
     code = [s for s in image.segments if s.perm & X]
     try:
         named = [
-            _Section(s.name, s["sh_addr"] + image.bias, s["sh_addr"] + image.bias + s["sh_size"])
+            _Section(
+                printable(s.name),
+                s["sh_addr"] + image.bias,
+                s["sh_addr"] + image.bias + s["sh_size"],
+            )
             for s in open_elf(Path(path).read_bytes()).iter_sections()
             if s["sh_flags"] & wanted == wanted
         ]

@@ -114,7 +114,9 @@ class JsonFile(WholeFile):
     def write(self, content: dict[str, Any]) -> None:
         """Write the object."""
         indent = None if self.path == "-" else 2
-        self.write_text(json.dumps(content, indent=indent) + "\n")
+        # JSON allows DEL in a string, which it alone does not escape.
+        text = json.dumps(content, indent=indent).replace("\x7f", "\\u007f")
+        self.write_text(f"{text}\n")
 
 
 def run_as_json(

@@ -12,6 +12,7 @@ from rvsim.errors import RvsimError
 from rvsim.linux.errno import ERROR_NAMES, CallError
 from rvsim.linux.grants import FileTree
 from rvsim.mem import Memory
+from rvsim.printable import printable
 
 _LIBRARY: Final = re.compile(rb"\.so(\.[0-9.]+)?$")
 _DEBIAN: Final = "Debian's libc6-riscv64-cross puts one in /usr/riscv64-linux-gnu"
@@ -64,8 +65,8 @@ def missing_library(paths: Sequence[bytes], sysroot: str | None) -> str:
     """The last library that was not found, and where the loader looked for it."""
     name = os.path.basename(paths[-1])
     folders = dict.fromkeys(os.path.dirname(p) for p in paths if os.path.basename(p) == name)
-    shown = ", ".join(os.fsdecode(folder) for folder in folders)
+    shown = ", ".join(map(printable, folders))
     return (
-        f"the dynamic loader did not find {os.fsdecode(name)} in {shown} below {sysroot}:"
+        f"the dynamic loader did not find {printable(name)} in {shown} below {sysroot}:"
         " -L SYSROOT names the folder that has it, and --dir grants others"
     )

@@ -26,6 +26,7 @@ from rvsim.linux.stack import fill_stack, map_stack
 from rvsim.linux.system import STACK_SIZE
 from rvsim.linux.table import CALLS, Call, ProcessExit
 from rvsim.mem import PAGE, Memory, R, W
+from rvsim.printable import printable
 from rvsim.state import State
 
 __all__ = ["STACK_SIZE", "LinuxProcess", "Sink", "hwcap"]
@@ -194,8 +195,7 @@ class LinuxProcess:
             self._missing.append(path)
         elif path not in self._noted and not path.startswith(_SYSTEM_FOLDERS):
             self._noted.add(path)
-            shown = path.decode("utf-8", "backslashreplace")
-            self._note(f"the program may not open {shown}: grant its folder with --dir")
+            self._note(f"the program may not open {printable(path)}: grant its folder with --dir")
 
     def missing(self, path: bytes) -> None:
         """Note a library that is not there."""

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Final, NewType, TypeVar
 
 from rvsim.linux.errno import ERROR_NAMES
 from rvsim.mem import GuestFault
+from rvsim.printable import printable
 
 if TYPE_CHECKING:
     from rvsim.mem import Memory
@@ -71,11 +72,11 @@ def _decimal(value: int, memory: Memory) -> str:
 
 def _text(value: int, memory: Memory) -> str:
     try:
-        text = memory.read_cstring(value, _LONGEST_TEXT + 1).decode("utf-8", "backslashreplace")
+        text = memory.read_cstring(value, _LONGEST_TEXT + 1)
     except GuestFault:
         return hex(value)
-    body = "".join(c if c.isprintable() else repr(c)[1:-1] for c in text[:_LONGEST_TEXT])
-    return '"' + body.replace('"', '\\"') + '"' + "..." * (len(text) > _LONGEST_TEXT)
+    body = printable(text[:_LONGEST_TEXT]).replace('"', '\\"')
+    return f'"{body}"' + "..." * (len(text) > _LONGEST_TEXT)
 
 
 _READERS: Final[dict[str, tuple[Callable[[int], int], Callable[[int, Memory], str]]]] = {

@@ -14,7 +14,8 @@ ROOT = Path(__file__).resolve().parents[2]
 
 MAY_IMPORT = {
     # what everything may stand on
-    "errors": "",
+    "printable": "",
+    "errors": "printable",
     "config": "",
     "state": "",
     "kept": "",
@@ -24,13 +25,13 @@ MAY_IMPORT = {
     "lanes": "mem",
     "traffic": "state",
     "tables": "errors",
-    "summary": "",
+    "summary": "printable",
     "interrupts": "",
     "profiles": "errors config data",
     # files
     "symbols": "",
-    "sections": "symbols",
-    "lines": "sections",
+    "sections": "printable symbols",
+    "lines": "printable sections",
     "elf": "errors mem symbols sections lines",
     "toolchain": "errors kept data",
     # instructions
@@ -41,21 +42,21 @@ MAY_IMPORT = {
     "decode": "config mem vec insn",
     "disasm": "vec insn decode",
     # the guest's process
-    "linux": "errors config state mem elf vec",
+    "linux": "errors config state mem printable elf vec",
     # engines
     "cost": "errors data state ir vec insn decode",
     "interp": "config state mem lanes ir vec insn decode cost",
     "jit": "config state kept mem ir fp vec insn decode cost interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
-    "machine": "errors config state mem traffic tables summary interrupts profiles elf linux"
-    " decode cost interp jit bare",
+    "machine": "errors config state mem printable traffic tables summary interrupts profiles elf"
+    " linux decode cost interp jit bare",
     # profiles
     "perf": "errors mem elf symbols decode insn cost interp machine",
     # listeners and reports
-    "trace": "errors state mem traffic tables interrupts vec insn decode disasm cost interp"
-    " machine perf",
-    "report": "mem profiles vec insn decode disasm interp machine",
+    "trace": "errors state mem printable traffic tables interrupts vec insn decode disasm cost"
+    " interp machine perf",
+    "report": "mem printable profiles vec insn decode disasm interp machine",
 }
 """Module or folder of rvsim: what else of rvsim it may import, all of it from rows above."""
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rvsim.machine import Machine
+from rvsim.printable import printable
 
 UNNAMED = "???"
 
@@ -47,7 +48,7 @@ class Functions:
         if number == len(self._functions):
             name = symbol[0] if symbol is not None else UNNAMED
             home = self.line(start) if start is not None else None
-            owner = self._image.name if key[0] else UNNAMED
+            owner = printable(self._image.name) if key[0] else UNNAMED
             self._functions.append(Function(name, owner, home[0] if home else UNNAMED))
         return number
 
