@@ -6,10 +6,12 @@ from typing import Any
 
 import click
 
+from rvsim.cli.console import note
 from rvsim.cli.cycle_options import CycleOptions, cycle_options, json_option
 from rvsim.cli.execution import Guest, GuestCommand
 from rvsim.cli.guest_options import guest_options
 from rvsim.cli.machine_options import machine_options
+from rvsim.cli.sources import source_option
 
 
 @click.command(
@@ -21,6 +23,7 @@ from rvsim.cli.machine_options import machine_options
 @machine_options
 @cycle_options
 @json_option
+@source_option
 @guest_options
 @click.pass_context
 def command(
@@ -29,6 +32,7 @@ def command(
     file: str,
     function: str | None,
     json: str | None,
+    source_dirs: tuple[str, ...],
     **others: Any,
 ) -> int:  # fmt: skip
     """Run a RISC-V executable, and show a function with the cycles of each instruction.
@@ -40,6 +44,7 @@ def command(
     """
     from rvsim.cli.annotation import annotation_json, annotation_lines, show_loops
     from rvsim.cli.cycle_output import measured, output
+    from rvsim.cli.sources import Sources
     from rvsim.perf import find_loops
 
     guest, options = Guest.take(ctx, others), CycleOptions(**others)
@@ -52,8 +57,11 @@ def command(
         part = run.profile if run.profile.regions else run.profile.hottest_function()
         loops = [x for x in find_loops(run.whole) if any(x.head in r for r in part.regions)]
         if json != "-":
-            for line in annotation_lines(part, run.whole, loops):
+            sources = Sources.of(part, source_dirs)
+            for line in annotation_lines(part, run.whole, loops, sources):
                 click.echo(line)
             show_loops(part, loops)
+            if (remark := sources.remark()) is not None:
+                note(remark)
         write("annotate", annotation_json(part, loops))
     return run.result.exit_code

@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import stat
 from collections.abc import Iterator, Sequence
-from functools import lru_cache
 from pathlib import Path
 from typing import Any, Final
 
@@ -12,12 +10,11 @@ import click
 
 from rvsim.cli.console import bold, show, table
 from rvsim.cli.cycle_tables import number, share, waits
+from rvsim.cli.sources import Sources
 from rvsim.disasm import disassemble
 from rvsim.perf import Bounds, Loop, Profile, Site, bounds
-from rvsim.printable import source_line
 
 _WAITS: Final = "mostly waits for"
-_LARGEST_SOURCE: Final = 1 << 24
 _SHOWN_REASONS: Final = 3
 _SHOWN_LINKS: Final = 3
 _HOT: Final = 0.1
@@ -28,7 +25,9 @@ _NEAR: Final = 0.8
 Place = tuple[str, int]
 
 
-def annotation_lines(part: Profile, whole: Profile, loops: Sequence[Loop]) -> Iterator[str]:
+def annotation_lines(
+    part: Profile, whole: Profile, loops: Sequence[Loop], sources: Sources
+) -> Iterator[str]:
     """The instructions that ran, with source lines between them where the file tells them.
 
     Those that take much are bold on a terminal.
@@ -48,7 +47,7 @@ def annotation_lines(part: Profile, whole: Profile, loops: Sequence[Loop]) -> It
             yield f"{'...':>11}"
         line = part.image.lines.line(site.pc) if part.image is not None else None
         if line is not None and line != last:
-            yield f"{'':>11} {Path(line[0]).name}:{line[1]}  {source_text(*line)}".rstrip()
+            yield f"{'':>11} {Path(line[0]).name}:{line[1]}  {sources.line(*line)}".rstrip()
         last, end = line, site.end
         marks = "".join(_mark(site, column) for column in columns)
         code = f"{marks} {site.pc:>8x}  {disassemble(site.decoded)}"
@@ -78,24 +77,6 @@ def _mark(site: Site, column: Sequence[Loop]) -> str:
             first, last = site.pc == loop.start, site.end == loop.end
             return "[ " if first and last else ".-" if first else "'-" if last else "| "
     return "  "
-
-
-def source_text(file: str, line: int) -> str:
-    """The text of a source line; nothing where the file is not there."""
-    lines = _source_lines(file)
-    return source_line(lines[line - 1]) if line <= len(lines) else ""
-
-
-@lru_cache(maxsize=64)
-def _source_lines(file: str) -> list[str]:
-    path = Path(file)
-    try:
-        state = path.stat()
-        if not stat.S_ISREG(state.st_mode) or state.st_size > _LARGEST_SOURCE:
-            return []
-        return path.read_text("utf-8", "replace").splitlines()
-    except (OSError, ValueError):  # not here, or a name that can be none
-        return []
 
 
 # -- loops

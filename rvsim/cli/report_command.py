@@ -15,6 +15,7 @@ from rvsim.cli.cycle_options import CycleOptions, cycle_options
 from rvsim.cli.execution import Guest, GuestCommand
 from rvsim.cli.guest_options import guest_options
 from rvsim.cli.machine_options import machine_options
+from rvsim.cli.sources import source_option
 from rvsim.errors import RvsimError
 
 if TYPE_CHECKING:
@@ -58,6 +59,7 @@ class NothingToReport(RvsimError):
 )
 @machine_options
 @cycle_options
+@source_option
 @guest_options
 @click.pass_context
 def command(
@@ -66,6 +68,7 @@ def command(
     files: tuple[str, ...],
     path: str,
     timeline: int,
+    source_dirs: tuple[str, ...],
     **others: Any,
 ) -> int:  # fmt: skip
     """Run RISC-V executables, or bundled kernels, and write a page on their cycles.
@@ -88,7 +91,7 @@ def command(
         try:
             if file is None:
                 return _NOT_WRITTEN
-            file.write_text(_page(files, runs, guest, options, timeline))
+            file.write_text(_page(files, runs, guest, options, timeline, source_dirs))
         finally:
             _show_result(files, runs, to_stderr=path == "-")
     return _FAILED if any(run.result.exit_code for run in runs) else 0
@@ -105,14 +108,18 @@ def _show_result(files: Sequence[str], runs: Sequence[Run], *, to_stderr: bool) 
 
 
 def _page(
-    files: Sequence[str], runs: Sequence[Run], guest: Guest, options: CycleOptions, timeline: int
+    files: Sequence[str],
+    runs: Sequence[Run],
+    guest: Guest,
+    options: CycleOptions,
+    timeline: int,
+    source_dirs: Sequence[str],
 ) -> str:
     from rvsim.cli.cycle_output import labels
-    from rvsim.cli.page import Program, page
+    from rvsim.cli.page import page
 
     programs = [
-        Program(name, run.whole, run.profile, run.result.machine.config.vlen)
-        for name, run in zip(labels(files), runs, strict=True)
+        _program(name, run, source_dirs) for name, run in zip(labels(files), runs, strict=True)
     ]
     if not timeline:
         return page(programs, "Not asked for: --timeline 2 draws two iterations.")
@@ -125,6 +132,14 @@ def _page(
     if any(run.result.exit_code for run in runs):
         return page(programs, "There is none of a program that fails or is stopped.")
     return page(programs, "There is none: no loop without others inside was executed.")
+
+
+def _program(name: str, run: Run, source_dirs: Sequence[str]) -> Program:
+    from rvsim.cli.page import Program
+    from rvsim.cli.sources import Sources
+
+    vlen = run.result.machine.config.vlen
+    return Program(name, run.whole, run.profile, vlen, Sources.of(run.whole, source_dirs))
 
 
 def _with_iterations(

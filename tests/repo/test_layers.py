@@ -15,6 +15,7 @@ ROOT = Path(__file__).resolve().parents[2]
 MAY_IMPORT = {
     # what everything may stand on
     "printable": "",
+    "regular_file": "",
     "errors": "printable",
     "config": "",
     "state": "",

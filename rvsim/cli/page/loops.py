@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rvsim.cli.annotation import source_text, verdict
+from rvsim.cli.annotation import verdict
 from rvsim.cli.cycle_tables import number, share
 from rvsim.cli.page.programs import Program
 from rvsim.cli.page.tables import Row, Table
+from rvsim.cli.sources import Sources
 from rvsim.disasm import disassemble
 from rvsim.perf import Loop, Profile, Site, bounds, find_loops
 
@@ -50,7 +51,7 @@ def hot_loops(program: Program) -> list[Annotated]:
     """The loops of the regions that take most cycles by themselves."""
     part = program.profile
     return [
-        _annotated(sites, loop, part)
+        _annotated(sites, loop, part, program.sources)
         for sites, loop in _by_cycles(program)[:_MOST_LOOPS]
         if _cycles(sites) >= _SMALL * part.cycles
     ]
@@ -98,7 +99,7 @@ def _cycles(sites: Sequence[Site]) -> float:
     return sum(site.cycles for site in sites)
 
 
-def _annotated(sites: Sequence[Site], loop: Loop, part: Profile) -> Annotated:
+def _annotated(sites: Sequence[Site], loop: Loop, part: Profile, sources: Sources) -> Annotated:
     total = _cycles(sites)
     inside = "" if loop.is_innermost else ", without the loops inside"
     found = bounds(part.core, loop)
@@ -110,7 +111,7 @@ def _annotated(sites: Sequence[Site], loop: Loop, part: Profile) -> Annotated:
             f"{loop.iterations:,} iterations of {total / loop.iterations:.2f} cycles:"
             f" {number(total)} cycles, {share(total, part.cycles)}{inside}"
         ),
-        lines=tuple(_lines(sites, loop, part)),
+        lines=tuple(_lines(sites, loop, part, sources)),
         verdict=verdict(loop, found),
         bounds=Table(
             ("bound of an iteration", "cycles"),
@@ -122,7 +123,9 @@ def _annotated(sites: Sequence[Site], loop: Loop, part: Profile) -> Annotated:
     )
 
 
-def _lines(sites: Sequence[Site], loop: Loop, part: Profile) -> Iterator[Instruction | str]:
+def _lines(
+    sites: Sequence[Site], loop: Loop, part: Profile, sources: Sources
+) -> Iterator[Instruction | str]:
     hottest = max(site.cycles for site in sites)
     last: tuple[str, int] | None = None
     end: int | None = None
@@ -131,7 +134,7 @@ def _lines(sites: Sequence[Site], loop: Loop, part: Profile) -> Iterator[Instruc
             yield "…"
         line = part.image.lines.line(site.pc) if part.image is not None else None
         if line is not None and line != last:
-            yield f"{Path(line[0]).name}:{line[1]}  {source_text(*line).strip()}".rstrip()
+            yield f"{Path(line[0]).name}:{line[1]}  {sources.line(*line).strip()}".rstrip()
         last, end = line, site.end
         yield _instruction(site, loop, hottest)
     if len(sites) > _MOST_LINES:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from rvsim.cli.sources import Sources
 from rvsim.perf import Profile
 from rvsim.trace.steady import Iterations
 
@@ -19,4 +20,5 @@ class Program:
     whole: Profile
     profile: Profile
     vlen: int
+    sources: Sources
     iterations: Iterations | None = None

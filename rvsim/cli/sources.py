@@ -1,0 +1,85 @@
+"""Source files of a program: which ones may be read, and their lines.
+
+The program's file says where its sources are, and whoever made it may have written anything there,
+while pages with source lines are made to be sent.  So only files in known folders are read.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from functools import cache
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from rvsim.data import data_path
+from rvsim.printable import source_line
+from rvsim.regular_file import read_regular
+
+if TYPE_CHECKING:
+    from rvsim.perf import Profile
+
+_LARGEST_SOURCE: Final = 1 << 24
+_OPTION: Final = "--source-dir"
+
+source_option = click.option(
+    _OPTION,
+    "source_dirs",
+    metavar="FOLDER",
+    multiple=True,
+    type=click.Path(exists=True, file_okay=False),
+    help="Show sources in this folder too, not only those in the folder of the program.",
+)
+
+
+class Sources:
+    """The lines of source files below some folders; others that exist are `left_out`.
+
+    Links are followed first, so that none leads out.  What is hidden in a folder is not read.
+    """
+
+    def __init__(self, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
+        self._folders = [Path(os.path.realpath(folder)) for folder in folders]
+        self._lines = cache(self._read)
+        self.left_out: set[str] = set()
+
+    @staticmethod
+    def of(profile: Profile, named: Iterable[str]) -> Sources:
+        """Those in the named folders, in the program's own, and of the bundled kernels."""
+        folders: list[str | Path] = [*named, data_path("kernels")]
+        if profile.image is not None:
+            own = os.path.dirname(os.path.realpath(profile.image.name))
+            if own != os.path.dirname(own):  # all files are below the root
+                folders.append(own)
+        return Sources(folders)
+
+    def line(self, file: str, number: int) -> str:
+        """The text of a source line; nothing where the file is not there or may not be read."""
+        lines = self._lines(file)
+        return source_line(lines[number - 1]) if number <= len(lines) else ""
+
+    def remark(self) -> str | None:
+        """What was left out, and the way to have it shown."""
+        if not self.left_out:
+            return None
+        names = ", ".join(sorted(self.left_out))
+        return f"sources outside the program's folder are not read: {names}: {_OPTION} allows more"
+
+    def _read(self, file: str) -> list[str]:
+        try:
+            path = Path(os.path.realpath(file))
+            if not self._may_read(path):
+                self.left_out |= {file} if path.exists() else set()
+                return []
+            return read_regular(path, _LARGEST_SOURCE).decode("utf-8", "replace").splitlines()
+        except (OSError, ValueError):  # not here, or a name that can be none
+            return []
+
+    def _may_read(self, path: Path) -> bool:
+        return any(
+            path.is_relative_to(folder)
+            and not any(part.startswith(".") for part in path.relative_to(folder).parts)
+            for folder in self._folders
+        )
