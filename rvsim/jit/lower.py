@@ -30,7 +30,7 @@ from rvsim.jit.spans import COVERED, Check, checks
 from rvsim.jit.strips.analysis import is_wide, own_values
 from rvsim.jit.strips.arrays import Scratch
 from rvsim.jit.strips.lowerer import StripLowerer
-from rvsim.jit.table import ENTRY_BYTES, TABLE_BITS
+from rvsim.jit.table import ENTRY_BYTES, PC_BITS, TABLE_BITS
 from rvsim.state import RING, SLOT
 
 NEXT: Final = 0
@@ -281,8 +281,10 @@ class _Function:
         pc = b.load(self.state._words["pc"], typ=I64)
         index = b.and_(b.xor(b.lshr(pc, I64(1)), b.lshr(pc, I64(15))), I64((1 << TABLE_BITS) - 1))
         entry = at(b, self.table, b.mul(index, I64(ENTRY_BYTES)))
-        key = b.or_(pc, b.shl(b.load(self.mode, typ=I64), I64(48)))
+        key = b.or_(pc, b.shl(b.load(self.mode, typ=I64), I64(PC_BITS)))
         found = b.icmp_unsigned("==", b.load(entry, typ=I64), key)
+        # The mode stands where a wild pc has bits of its own.
+        found = b.and_(found, b.icmp_unsigned("<", pc, I64(1 << PC_BITS)))
         chain, back = b.append_basic_block("chain"), b.append_basic_block("back")
         b.cbranch(found, chain, back)
         b.position_at_end(chain)

@@ -10,29 +10,22 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from llvmlite import ir
-
+from rvsim.ir.llvm_bounds import LIKELY
 from rvsim.ir.llvm_build import (
     I1,
     I32,
     I64,
-    PTR,
-    at,
     element_type,
     filled,
     intrinsic,
-    join,
     lane_count,
     mask_word,
     resized,
-    splat,
     total_bits,
     vector,
 )
-from rvsim.ir.llvm_memory import PAGE_BITS, GuestMemory
+from rvsim.ir.llvm_memory import GuestMemory
 from rvsim.mem import PAGE, R, W
-
-LIKELY = (1 << 10, 1)
 
 
 class RegionMemory(GuestMemory):
@@ -81,64 +74,24 @@ class RegionMemory(GuestMemory):
         slow, after = b.append_basic_block("part"), b.append_basic_block("after")
         b.cbranch(whole, after, slow).set_weights(LIKELY)
         b.position_at_end(slow)
-        n = lane_count(active)
         unused = intrinsic(b, "ctlz", [mask_word(b, active), I1(0)])
-        used = b.sub(I64(n), resized(b, unused, 64))
-        last = b.add(addr, b.sub(b.mul(used, I64(type_.element.width // 8)), I64(1)))
-        both = b.and_(self.permission(b, addr), self.permission(b, last))
-        enough = b.or_(self.includes(b, both, need), b.icmp_unsigned("==", used, I64(0)))
-        inside = b.icmp_unsigned("<=", addr, b.sub(self.size, I64(nbytes)))
-        self.require(b.and_(enough, inside))
+        used = b.sub(I64(lane_count(active)), resized(b, unused, 64))
+        used_bytes = b.mul(used, I64(type_.element.width // 8))
+        self.require(self.run_allowed(b, addr, nbytes, used_bytes, need))
         b.branch(after)
         b.position_at_end(after)
 
     # -- lanes at addresses of their own
 
     def _gather(self, b: Any, addr: Any, active: Any, type_: Any, *, all_active: bool) -> Any:
-        self._require_lanes(b, addr, active, type_.element.width // 8, R)
+        self.require(self.lanes_allowed(b, addr, active, type_.element.width // 8, R))
         values = filled(type_, 0)
-        for i, where in enumerate(self._places(b, addr, active, all_active=all_active)):
+        for i, where in enumerate(self.places(b, addr, active, all_active=all_active)):
             element = b.load(where, typ=type_.element, align=1)
             values = b.insert_element(values, element, I32(i))
         return values if all_active else b.select(active, values, filled(type_, 0))
 
     def _scatter(self, b: Any, addr: Any, values: Any, active: Any, *, all_active: bool) -> None:
-        self._require_lanes(b, addr, active, element_type(values).width // 8, W)
-        for i, where in enumerate(self._places(b, addr, active, all_active=all_active)):
+        self.require(self.lanes_allowed(b, addr, active, element_type(values).width // 8, W))
+        for i, where in enumerate(self.places(b, addr, active, all_active=all_active)):
             b.store(b.extract_element(values, I32(i)), where, align=1)
-
-    def _places(self, b: Any, addr: Any, active: Any, *, all_active: bool) -> list[Any]:
-        """Host addresses of the lanes; inactive ones meet in a place of their own."""
-        n = lane_count(addr)
-        places = at(b, self.data, addr)
-        places.type = ir.VectorType(PTR, n)
-        if not all_active:
-            places = b.select(active, places, splat(b, self.frame.array(1, 64), n))
-        return [b.extract_element(places, I32(i)) for i in range(n)]
-
-    def _require_lanes(self, b: Any, addr: Any, active: Any, nbytes: int, need: int) -> None:
-        """Leave unless each active lane may be accessed.
-
-        If all lie in one page or two, these are looked up, else every lane's.
-        """
-        low = _reduced(b, "umin", b.select(active, addr, filled(addr.type, -1)))
-        high = _reduced(b, "umax", b.select(active, addr, filled(addr.type, 0)))
-        end = b.add(high, I64(nbytes - 1))
-        pages = b.sub(b.lshr(end, I64(PAGE_BITS)), b.lshr(low, I64(PAGE_BITS)))
-        fast, slow, after = (b.append_basic_block(s) for s in ("near", "far", "after"))
-        b.cbranch(b.icmp_unsigned("<=", pages, I64(1)), fast, slow).set_weights(LIKELY)
-        b.position_at_end(fast)
-        both = b.and_(self.permission(b, low), self.permission(b, end))
-        together = self.includes(b, both, need)
-        b.branch(after)
-        b.position_at_end(slow)
-        stop = self._each(b, addr, active, nbytes, need, lambda index, host: None)
-        apart = b.icmp_unsigned("==", stop, I64(lane_count(active)))
-        last = b.block
-        b.branch(after)
-        b.position_at_end(after)
-        self.require(join(b, (together, fast), (apart, last)))
-
-
-def _reduced(b: Any, kind: str, lanes: Any) -> Any:
-    return intrinsic(b, f"vector.reduce.{kind}", [lanes], I64)

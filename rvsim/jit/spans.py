@@ -1,7 +1,8 @@
 """Scalar accesses of a block that one check covers: they share a base register and lie together.
 
 Nothing in a region changes permissions, so what the first of several accesses finds allowed stays
-so.  Where the span of all is refused, the first one leaves the region and the interpreter sees
+so.  All of them are executed whenever the block is: what a condition guards, as the store of sc.w,
+checks itself and vouches for no other.  Where the span of all is refused, the first one leaves the region and the interpreter sees
 which it was.
 """
 
@@ -12,7 +13,7 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rvsim.ir.known import known
-from rvsim.ir.trace import Store, WriteX
+from rvsim.ir.trace import Let, Statement, Store, WriteX
 from rvsim.ir.value import Value
 from rvsim.jit.discover import Step
 from rvsim.mem import PAGE
@@ -72,10 +73,12 @@ def _written(step: Step) -> Iterator[int]:
 
 
 def _access(step: Step) -> tuple[int, int, int, str] | None:
-    """(base register, offset, bytes, kind) of a step that has one scalar access and no other."""
+    """(base register, offset, bytes, kind) of a step that has one scalar access and always makes it."""
     loads = [v for v in step.program.values() if v.prim in ("load", "load_lanes", "store_lanes")]
     stores = [s for s in step.program.statements() if isinstance(s, Store)]
     if len(loads) + len(stores) != 1 or (loads and loads[0].prim != "load"):
+        return None
+    if not any(s is stores[0] if stores else _lets(s, loads[0]) for s in step.program.body):
         return None
     addr, width, kind = (
         (loads[0].args[0], loads[0].type.width, "load")
@@ -84,6 +87,10 @@ def _access(step: Step) -> tuple[int, int, int, str] | None:
     )
     place = _place(addr, step)
     return None if place is None else (*place, width // 8, kind)
+
+
+def _lets(stmt: Statement, value: Value) -> bool:
+    return isinstance(stmt, Let) and stmt.value is value
 
 
 def _place(addr: Value, step: Step) -> tuple[int, int] | None:

@@ -11,10 +11,13 @@ TABLE_BITS: Final = 14
 
 ENTRY_BYTES: Final = 16
 
+PC_BITS: Final = 48
+"""Of a key; the mode is above them.  Guest memory ends far below, and no pc beyond is looked up."""
+
 
 def table_key(pc: int, mode: int) -> int:
-    """What identifies a region to compiled code: guest addresses are far below 2^48."""
-    return (pc | mode << 48) & (1 << 64) - 1
+    """What identifies a region to compiled code."""
+    return (pc | mode << PC_BITS) & (1 << 64) - 1
 
 
 def table_index(pc: int) -> int:

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from rvsim.ir.llvm_build import I8, I32, I64, at, intrinsic
+from rvsim.ir.llvm_build import I32, I64
 from rvsim.ir.value import Value
 from rvsim.jit.strips.analysis import is_lanes, lane_number, strip_lanes
 from rvsim.jit.strips.arrays import Array, fill_zero
-from rvsim.mem import PAGE, R, W
+from rvsim.mem import R, W
 
 if TYPE_CHECKING:
     from rvsim.jit.strips.lowerer import StripLowerer
@@ -30,7 +30,7 @@ def load_lanes(g: StripLowerer, node: Value) -> None:
     else:
         base = g.value(addr)
         g.require(_span_allowed(g, base, active, width // 8, R))
-        g.loaded[id(node)] = Array(at(g.b, g.memory.data, base), width)
+        g.loaded[id(node)] = Array(g.memory.place(g.b, base), width)
         if active.const != 1:
             g.masked.add(id(node))
     g.values[id(node)] = None, I64(n)
@@ -44,25 +44,16 @@ def store_lanes(g: StripLowerer, node: Value) -> None:
     else:
         base = g.value(addr)
         g.require(_span_allowed(g, base, active, width // 8, W))
-        _store_strips(g, Array(at(g.b, g.memory.data, base), width), values, active)
+        _store_strips(g, Array(g.memory.place(g.b, base), width), values, active)
     g.values[id(node)] = I64(n)
 
 
 def _span_allowed(g: StripLowerer, addr: Any, active: Value, size: int, need: int) -> Any:
     """One bit: the lanes below the mask's limit may be accessed, and all lie in guest space."""
-    b, memory, total = g.b, g.memory, lane_number(active) * size
-    inside = b.icmp_unsigned("<=", addr, b.sub(memory.size, I64(total)))
-    safe = b.select(inside, addr, I64(0))
+    b, total = g.b, lane_number(active) * size
     limit = g.limit(active)
     nbytes = I64(total) if limit is None else b.mul(limit, I64(size))
-    last = b.sub(intrinsic(b, "umax", [nbytes, I64(1)]), I64(1))
-    have = I8(need)
-    for offset in [*range(0, total - 1, PAGE), total - 1]:
-        probe = intrinsic(b, "umin", [I64(offset), last])
-        page = b.lshr(b.add(safe, probe), I64(PAGE.bit_length() - 1))
-        have = b.and_(have, b.load(at(b, memory.perm, page), typ=I8))
-    allowed = b.icmp_unsigned("==", have, I8(need))
-    return b.and_(inside, b.or_(allowed, b.icmp_unsigned("==", nbytes, I64(0))))
+    return g.memory.run_allowed(b, addr, total, nbytes, need)
 
 
 def _store_strips(g: StripLowerer, target: Array, values: Value, active: Value) -> None:
@@ -91,7 +82,7 @@ def _gather(g: StripLowerer, addr: Value, active: Value, width: int) -> Array:
     fill_zero(g.b, out, n)
 
     def one(index: Any, where: Any) -> None:
-        found = Array(at(g.b, g.memory.data, where), width).load(g.b, I64(0), 1)
+        found = Array(g.memory.place(g.b, where), width).load(g.b, I64(0), 1)
         out.store(g.b, index, found)
 
     _each_active(g, addr, active, width // 8, R, one)
@@ -105,7 +96,7 @@ def _scatter(g: StripLowerer, addr: Value, values: Value, active: Value) -> None
     _each_active(g, addr, active, nbytes, W, lambda index, where: None)
 
     def one(index: Any, where: Any) -> None:
-        target = Array(at(g.b, g.memory.data, where), values.type.width)
+        target = Array(g.memory.place(g.b, where), values.type.width)
         target.store(g.b, I64(0), g.lanes(values, index, 1))
 
     _each_active(g, addr, active, nbytes, None, one)
