@@ -2,8 +2,8 @@
 
 Nothing in a region changes permissions, so what the first of several accesses finds allowed stays
 so.  All of them are executed whenever the block is: what a condition guards, as the store of sc.w,
-checks itself and vouches for no other.  Where the span of all is refused, the first one leaves the region and the interpreter sees
-which it was.
+checks itself and vouches for no other.  Where the span of all is refused, the first one leaves the
+region and the interpreter sees which it was.
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def _written(step: Step) -> Iterator[int]:
 
 
 def _access(step: Step) -> tuple[int, int, int, str] | None:
-    """(base register, offset, bytes, kind) of a step that has one scalar access and always makes it."""
+    """(base register, offset, bytes, kind) of a step that always makes one scalar access."""
     loads = [v for v in step.program.values() if v.prim in ("load", "load_lanes", "store_lanes")]
     stores = [s for s in step.program.statements() if isinstance(s, Store)]
     if len(loads) + len(stores) != 1 or (loads and loads[0].prim != "load"):

@@ -53,3 +53,13 @@ def test_a_span_reaches_over_two_pages_at_most() -> None:
 def test_accesses_that_are_not_base_and_offset_check_themselves() -> None:
     amo = insn("amoadd.w", rd=6, rs1=9, rs2=7, aq=0, rl=0)
     assert checks(steps(load(0), amo, insn("vle8.v", vm=1, rs1=9, vd=8))) == {0: (0, 4)}
+
+
+def test_a_guarded_access_checks_itself_and_no_other() -> None:
+    """The store of sc.w is made, and so checked, only where there is a reservation."""
+    sc = insn("sc.w", rd=6, rs1=9, rs2=7, aq=0, rl=0)
+    store = insn("sw", rs1=9, rs2=7, imm=4)
+    assert checks(steps(sc, store)) == {1: (0, 4)}
+    assert checks(steps(store, sc, store)) == {0: (0, 4), 2: COVERED}
+    lr = insn("lr.w", rd=6, rs1=9, aq=0, rl=0)
+    assert checks(steps(lr, load(4))) == {0: (0, 8), 1: COVERED}
