@@ -21,14 +21,15 @@ class Permute:
     """An instruction that picks units of `unit` bits from a table, by a number in each unit.
 
     It picks for `index_bytes` at once from a table of `table_bytes`; a number outside the table
-    gives some value.  The LLVM intrinsic `function` takes the numbers behind the table, which it
-    wants repeated if it has more numbers than that.
+    gives some value, or with `wraps` counts modulo the table's size.  The LLVM intrinsic `function`
+    takes the numbers behind the table, which it wants repeated if it has more numbers than that.
     """
 
     function: str
     unit: int
     table_bytes: int
     index_bytes: int
+    wraps: bool = False
 
 
 _AVX512: Final = {8: ("avx512vbmi", "qi"), 16: ("avx512bw", "hi"), 32: ("avx512f", "si"),
@@ -43,10 +44,10 @@ def permute(width: int, nbytes: int) -> Permute | None:
         size = min(64, max(least, 1 << (nbytes - 1).bit_length()))
         if (width, size) != (32, 32):  # which AVX2 has
             name = f"llvm.x86.avx512.permvar.{_AVX512[width][1]}.{8 * size}"
-            return Permute(name, width, size, size)
+            return Permute(name, width, size, size, wraps=True)
     if has("avx2"):
         if width >= 32:
-            return Permute("llvm.x86.avx2.permd", 32, 32, 32)
+            return Permute("llvm.x86.avx2.permd", 32, 32, 32, wraps=True)
         return Permute("llvm.x86.avx2.pshuf.b", 8, 16, 32)
     if has("ssse3"):
         return Permute("llvm.x86.ssse3.pshuf.b.128", 8, 16, 16)

@@ -104,7 +104,10 @@ def _look_up(b: Any, a: Any, index: Any, how: Permute) -> Any:
     tables = _parts(b, a, size)[: max(1, (1 << index_width) // size)]
     found = []
     for part in _parts(b, index, how.index_bytes * 8 // width):
-        numbers = _unit_numbers(b, build.resized_lanes(b, part, width), how.unit)
+        within = build.resized_lanes(b, part, width)
+        if index_width > bits and not how.wraps:
+            within = b.and_(within, build.filled(within.type, size - 1))
+        numbers = _unit_numbers(b, within, how.unit)
         total = build.filled(build.vector(build.lane_count(part), width), 0)
         for number, table in enumerate(tables):
             lanes = _permuted(b, how, table, numbers, total.type)
