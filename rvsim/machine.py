@@ -14,6 +14,7 @@ from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, VlPolicy
 from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
+from rvsim.host import check_host
 from rvsim.interp import Interpreter, Trap, namespace
 from rvsim.interrupts import InterruptsLater
 from rvsim.linux import (
@@ -154,11 +155,11 @@ def _both(
     return listener
 
 
-def _new_jit(interp: Interpreter, *, cache: bool, counts: bool) -> Jit:
+def _new_jit(interp: Interpreter, *, cache: bool, counts: bool, host: str) -> Jit:
     from rvsim.jit.cache import cache_folder
     from rvsim.jit.engine import Jit
 
-    return Jit(interp, cache=cache_folder() if cache else None, counts=counts)
+    return Jit(interp, cache=cache_folder() if cache else None, counts=counts, host=host)
 
 
 def _cost_model(core: str | Core) -> CostModel:
@@ -170,7 +171,8 @@ def _cost_model(core: str | Core) -> CostModel:
 class Machine:
     """One hart and its memory; `cost` names a core, or is one, whose cycles are counted.
 
-    With `cache` the engine jit keeps what it compiles for the next run, in the user's cache folder.
+    The engine jit compiles for the `host` of `rvsim.host`, by default that of RVSIM_HOST, else this
+    processor.  With `cache` it keeps what it compiles for the next run, in the user's cache folder.
     With `statistics`, both engines count what they execute, and the bytes that it moves.  `timed`
     gets the times of the instructions that execute, in batches, all or a range of their numbers:
     what is outside runs as fast as without.  With `trace` they are kept for `RunResult.trace`.
@@ -196,6 +198,7 @@ class Machine:
         reduction_order: str = "sequential",
         host_float: bool = True,
         engine: str = "jit",
+        host: str | None = None,
         cache: bool = True,
         memory_size: int = 4 << 30,
         cost: str | Core | None = None,
@@ -218,6 +221,7 @@ class Machine:
             reduction_order=reduction_order,
             host_float=host_float,
         )
+        self.host = check_host(host)
         self._cpu = cpu
         self.memory = Memory(memory_size)
         vlen = self.config.vlen
@@ -256,7 +260,9 @@ class Machine:
             raise RvsimError(f"unknown engine {engine!r}", hint="choose numpy or jit")
         self._jit: Callable[[], Jit | None] = lambda: None
         if engine == "jit" and names is None and retired is None:
-            self._jit = partial(_new_jit, self.interp, cache=cache, counts=statistics)
+            self._jit = partial(
+                _new_jit, self.interp, cache=cache, counts=statistics, host=self.host
+            )
         self._timed_insns = timed_range.stop - timed_range.start
         turns = [(timed_range.start, self.ring), (timed_range.stop, None)]
         self._turns = [turn for turn in turns if turn[0] > 0]

@@ -12,6 +12,7 @@ from typing import NamedTuple
 import click
 
 from rvsim.errors import RvsimError
+from rvsim.host import VARIABLE, find_host, usable_hosts
 
 
 class Finding(NamedTuple):
@@ -30,6 +31,7 @@ def command() -> int:
         _host,
         _numpy,
         _llvmlite,
+        _compiled_for,
         _compiled_code,
         _compiler,
         _qemu,
@@ -65,6 +67,15 @@ def _llvmlite() -> Finding:
         return Finding("llvmlite", False, str(error))
     llvm = ".".join(map(str, binding.llvm_version_info))
     return Finding("llvmlite", True, f"{llvmlite.__version__}, LLVM {llvm}")
+
+
+def _compiled_for() -> Finding:
+    try:
+        host = find_host()
+    except (RvsimError, ImportError, OSError) as error:
+        return Finding("compiled for", False, " ".join(str(error).split()))
+    others = ", ".join(name for name in usable_hosts() if name != host.name)
+    return Finding("compiled for", True, f"{host.name} ({host.cpu}); {VARIABLE} may name {others}")
 
 
 def _compiled_code() -> Finding:

@@ -13,7 +13,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 MACHINE_OPTIONS: Final = (
     *("cpu", "isa", "vlen", "agnostic", "vl_policy", "reserved", "reduction_order"),
-    *("host_float", "engine", "cache", "memory"),
+    *("host_float", "engine", "host", "cache", "memory"),
 )
 """Their parameter names, but for those of the limits."""
 
@@ -48,6 +48,12 @@ def machine_options(command: _F) -> _F:
             default=True,
             flag_value=False,
             help="Neither use nor keep what the engine jit compiled.",
+        ),
+        click.option(
+            "--host",
+            metavar="NAME",
+            help="What the engine jit compiles for, if not for this processor: x86-64-v2, -v3, -v4"
+            " or generic.",
         ),
         click.option(
             "--engine",

@@ -143,6 +143,7 @@ def run_as_json(
             "reduction_order": config.reduction_order,
             "reduction_seed": config.reduction_seed,
             "host_float": config.host_float,
+            "host": result.machine.host,
             "memory_bytes": result.machine.memory.size,
         },
         "reason": result.reason,

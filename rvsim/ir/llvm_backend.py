@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from llvmlite import ir
 
+from rvsim.host import Host
 from rvsim.ir import llvm_build as build
 from rvsim.ir import llvm_lanes as on_lanes
 from rvsim.ir import llvm_permute
@@ -45,10 +46,12 @@ class Unit:
     (['one'], [])
     """
 
-    def __init__(self, vlen: int, arrays: Mapping[str, int] | None = None) -> None:
+    def __init__(
+        self, vlen: int, arrays: Mapping[str, int] | None = None, host: Host | None = None
+    ) -> None:
         self.vlen = vlen
         self.arrays = arrays or {}
-        self.module = ir.Module("rvsim")
+        self.module = build.new_module("rvsim", host)
         self.whys: list[str] = []
 
     def add(self, program: Program, name: str, *, fields: Mapping[str, int]) -> None:

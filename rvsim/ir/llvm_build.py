@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from llvmlite import ir
 
+from rvsim.host import Host, find_host
 from rvsim.ir.types import Type
 
 I1: Final = ir.IntType(1)
@@ -17,6 +18,20 @@ I8: Final = ir.IntType(8)
 I32: Final = ir.IntType(32)
 I64: Final = ir.IntType(64)
 PTR: Final = ir.PointerType()
+
+
+def new_module(name: str, host: Host | None = None) -> Any:
+    """A module of code for one host, which `host_of` tells all that builds it or compiles it."""
+    module = ir.Module(name)
+    module.host = host or find_host()
+    module.triple = module.host.triple
+    return module
+
+
+def host_of(module: Any) -> Host:
+    """The host that the code of a module is for."""
+    host: Host = module.host
+    return host
 
 
 def llvm_type(type_: Type) -> Any:

@@ -77,7 +77,8 @@ def _not(g: Lowerer, v: Value, a: Any) -> Any:
 
 
 def _where(g: Lowerer, v: Value, cond: Any, yes: Any, no: Any) -> Any:
-    if v.args[0].type.is_mask and confuses_masked_logic(v.type.width):
+    host = build.host_of(g.b.module)
+    if v.args[0].type.is_mask and confuses_masked_logic(host, v.type.width):
         yes, no = (
             build.opaque(g.b, lanes) if _is_logic(node) else lanes
             for lanes, node in ((yes, v.args[1]), (no, v.args[2]))

@@ -13,6 +13,8 @@ from typing import Any, Final
 
 import llvmlite.binding as llvm
 
+from rvsim.host import Host
+from rvsim.ir.llvm_build import host_of
 from rvsim.mem import Memory
 from rvsim.state import State
 
@@ -21,19 +23,22 @@ Function = Callable[[State, Memory], int]
 
 
 @cache
-def _initialise() -> None:
-    """Once a process: LLVM's tables for the host."""
-    llvm.initialize_native_target()
-    llvm.initialize_native_asmprinter()
+def _initialise(triple: str) -> None:
+    """Once a process: LLVM's tables for its own architecture, or for all."""
+    if triple == llvm.get_default_triple():
+        llvm.initialize_native_target()
+        llvm.initialize_native_asmprinter()
+    else:
+        llvm.initialize_all_targets()
+        llvm.initialize_all_asmprinters()
 
 
-def target_machine(opt: int) -> Any:
-    """Code generation for this host's processor."""
-    _initialise()
-    return llvm.Target.from_default_triple().create_target_machine(
-        cpu=llvm.get_host_cpu_name(),
-        features=llvm.get_host_cpu_features().flatten(),
-        opt=opt,
+@cache
+def target_machine(host: Host, opt: int) -> Any:
+    """Code generation for a host."""
+    _initialise(host.triple)
+    return llvm.Target.from_triple(host.triple).create_target_machine(
+        cpu=host.cpu, features=host.attributes, opt=opt
     )
 
 
@@ -64,12 +69,12 @@ class Compiled:
 
 
 def compile_module(module: Any, *, opt: int = 1, known: Collection[str] = ()) -> Compiled:
-    """Verify and compile an llvmlite module; `known` external functions may be called.
+    """Verify and compile a module for its host; `known` external functions may be called.
 
     Raises ValueError for a module that calls anything else: it would abort the process when it
     runs.  Symbols that the code generator itself brings in are checked by the linker.
     """
-    machine = target_machine(opt)
+    machine = target_machine(host_of(module), opt)
     parsed = llvm.parse_assembly(str(module))
     parsed.triple = machine.triple
     parsed.data_layout = str(machine.target_data)

@@ -1,4 +1,4 @@
-"""What the processor that compiled code runs on can do in one instruction."""
+"""What a host does with lanes in one instruction, and what LLVM makes wrong of it."""
 
 from __future__ import annotations
 
@@ -6,14 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Final
 
-import llvmlite.binding as llvm
-
-
-@cache
-def has(*features: str) -> bool:
-    """Whether the host has all of these features, as LLVM spells them."""
-    host = llvm.get_host_cpu_features()
-    return all(host.get(name, False) for name in features)
+from rvsim.host import Host
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,34 +30,34 @@ _AVX512: Final = {8: ("avx512vbmi", "qi"), 16: ("avx512bw", "hi"), 32: ("avx512f
 
 
 @cache
-def permute(width: int, nbytes: int) -> Permute | None:
+def permute(host: Host, width: int, nbytes: int) -> Permute | None:
     """How to look elements of `width` bits up in a table of `nbytes`, or in parts of one."""
-    if width in _AVX512 and has(_AVX512[width][0], "avx512vl"):
+    if width in _AVX512 and host.has(_AVX512[width][0], "avx512vl"):
         least = 16 if width < 32 else 32
         size = min(64, max(least, 1 << (nbytes - 1).bit_length()))
         if (width, size) != (32, 32):  # which AVX2 has
             name = f"llvm.x86.avx512.permvar.{_AVX512[width][1]}.{8 * size}"
             return Permute(name, width, size, size, wraps=True)
-    if has("avx2"):
+    if host.has("avx2"):
         if width >= 32:
             return Permute("llvm.x86.avx2.permd", 32, 32, 32, wraps=True)
         return Permute("llvm.x86.avx2.pshuf.b", 8, 16, 32)
-    if has("ssse3"):
+    if host.has("ssse3"):
         return Permute("llvm.x86.ssse3.pshuf.b.128", 8, 16, 16)
-    if has("neon"):
+    if host.has("neon"):
         return Permute("llvm.aarch64.neon.tbl1.v16i8", 8, 16, 16)
     return None
 
 
-def compress_bytes(width: int) -> int:
+def compress_bytes(host: Host, width: int) -> int:
     """Size of the largest vector whose lanes of `width` bits one instruction packs; 0 for none."""
-    return 64 if has("avx512vbmi2" if width < 32 else "avx512f", "avx512vl") else 0
+    return 64 if host.has("avx512vbmi2" if width < 32 else "avx512f", "avx512vl") else 0
 
 
-def confuses_masked_logic(width: int) -> bool:
+def confuses_masked_logic(host: Host, width: int) -> bool:
     """Whether LLVM may merge logic on lanes of so many bits, and a choice by a mask, wrongly.
 
     LLVM 22 makes one masked ``vpternlog`` of both, and where the lanes chosen otherwise are an
     operand of the logic too, it may exchange operands without changing the table of the operation.
     """
-    return width >= 32 and has("avx512f")
+    return width >= 32 and host.has("avx512f")

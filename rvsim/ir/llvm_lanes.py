@@ -51,7 +51,7 @@ def bitcast(g: Lowerer, v: Value, a: Any) -> Any:
 
 
 def compress(g: Lowerer, v: Value, a: Any, selected: Any) -> Any:
-    size = compress_bytes(v.type.width) * 8 // v.type.width
+    size = compress_bytes(build.host_of(g.b.module), v.type.width) * 8 // v.type.width
     if v.type.width >= 8 and size:
         return _compress_parts(g, a, selected, size)
     return _compress_in_memory(g, v, a, selected)

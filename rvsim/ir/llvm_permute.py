@@ -35,7 +35,7 @@ def take(g: Lowerer, v: Value, a: Any, index: Any) -> Any:
     known = _known_lanes(source, m, g.fields)
     if known is not None:
         return build.pick(g.b, a, [min(lane, n) for lane in known])  # zeros are behind the last
-    how = permute(width, max(n, m) * width // 8) if width in (8, 16, 32, 64) else None
+    how = _permute(g.b, width, max(n, m) * width // 8)
     lookups = MAX_LOOKUPS + 1 if how is None else _lookups(how, n * width, m * width)
     slide = _slide(source)
     if slide is not None and n == m and lookups > SLIDE_LOOKUPS and _at_most(slide[1], n):
@@ -46,6 +46,10 @@ def take(g: Lowerer, v: Value, a: Any, index: Any) -> Any:
     if how is not None and lookups <= MAX_LOOKUPS:
         return _look_up(g.b, a, index, how)
     return _take_in_memory(g, a, index)
+
+
+def _permute(b: Any, width: int, nbytes: int) -> Permute | None:
+    return permute(build.host_of(b.module), width, nbytes) if width in (8, 16, 32, 64) else None
 
 
 def _lookups(how: Permute, table_bits: int, index_bits: int) -> int:

@@ -1,4 +1,4 @@
-"""LLVM modules to linked native code for this host."""
+"""LLVM modules to linked native code for their hosts."""
 
 from __future__ import annotations
 
@@ -11,6 +11,8 @@ from typing import Any, Final
 import llvmlite
 import llvmlite.binding as llvm
 
+from rvsim.host import NATIVE, Host, find_host
+from rvsim.ir.llvm_build import host_of
 from rvsim.ir.llvm_engine import target_machine
 
 _CODE_GENERATION: Final = 2
@@ -40,32 +42,25 @@ class Library:
 
 
 @cache
-def _machine() -> Any:
-    return target_machine(_CODE_GENERATION)
-
-
-@cache
 def _linker() -> Any:
-    """One for the process: each new one costs more than most objects do to link."""
-    return llvm.create_lljit_compiler(_machine())
+    """One for the process: each new one costs more than most objects do to link.
+
+    It links code for any host that this processor can execute, and generates none.
+    """
+    return llvm.create_lljit_compiler(target_machine(find_host(NATIVE), _CODE_GENERATION))
 
 
 @cache
-def host_name() -> str:
+def host_digest(host: Host) -> str:
     """A name for what runs the code and what generates it: processor, llvmlite and LLVM."""
-    machine = _machine()
-    features = llvm.get_host_cpu_features().flatten()
     versions = llvmlite.__version__, llvm.llvm_version_info
-    host = machine.triple, llvm.get_host_cpu_name(), features, *versions
-    return sha256(repr(host).encode()).hexdigest()[:16]
+    described = host.triple, host.cpu, host.attributes, *versions
+    return sha256(repr(described).encode()).hexdigest()[:16]
 
 
-def object_code(module: Any, machine: Any = None) -> bytes:
-    """Verify, optimise and compile an llvmlite module to an object file's bytes.
-
-    `machine` is the LLVM target machine, by default of this host.
-    """
-    machine = machine or _machine()
+def object_code(module: Any) -> bytes:
+    """Verify, optimise and compile a module to an object file's bytes, for the module's host."""
+    machine = target_machine(host_of(module), _CODE_GENERATION)
     parsed = llvm.parse_assembly(str(module))
     parsed.triple = machine.triple
     parsed.data_layout = str(machine.target_data)

@@ -38,7 +38,8 @@ class Jit:
     With a `threshold` of 1 all code is compiled after it ran once.  `cache` is the folder of the
     cache on disk, if there is to be one.  `compiled` and `loaded` count regions that LLVM compiled
     and that came from the cache; `regions` are those that run.  Only if it `counts` is it known
-    what they execute.  `fuel` says how much of it they are given at once.
+    what they execute.  `fuel` says how much of it they are given at once, `host` for what
+    processor (`rvsim.host`) they are compiled.
     """
 
     def __init__(
@@ -49,6 +50,7 @@ class Jit:
         cache: Path | None = None,
         counts: bool = False,
         fuel: Slice | None = None,
+        host: str | None = None,
     ) -> None:
         self.interp = interp
         self.threshold = threshold
@@ -60,7 +62,12 @@ class Jit:
         self._forgotten: Counter[Entry] = Counter()
         self._table = DispatchTable()
         self._code = NativeCode(
-            interp, self._table.address, folder=cache, counts=counts, fuel=fuel or Slice()
+            interp,
+            self._table.address,
+            folder=cache,
+            counts=counts,
+            fuel=fuel or Slice(),
+            host=host,
         )
 
     # -- what the interpreter tells

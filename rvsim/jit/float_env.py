@@ -6,7 +6,6 @@ host's sticky flags collect what the guest's operations raise, until they are se
 
 from __future__ import annotations
 
-import platform
 from abc import ABC, abstractmethod
 from typing import Any, Final
 
@@ -145,15 +144,15 @@ def _declared(b: Any, name: str, parameters: list[Any], result: Any = None) -> A
     return found
 
 
-def environment(machine: str | None = None) -> FloatEnv | None:
-    """That of a processor architecture, this one's by default; None where we know none.
+def environment(arch: str) -> FloatEnv | None:
+    """That of a host's architecture; None where we know none.
 
     >>> environment("aarch64").tiny_after_rounding
     False
     """
-    match (machine or platform.machine()).lower():
-        case "x86_64" | "amd64":
+    match arch:
+        case "x86_64":
             return _Sse()
-        case "aarch64" | "arm64":
+        case "aarch64":
             return _Arm()
     return None

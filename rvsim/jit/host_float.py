@@ -10,13 +10,14 @@ softfloat definition.  The SoftFloat suite proves each entry (tests/isa/test_jit
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Final
 
 from llvmlite import ir
 
 from rvsim.fp import F16, F32, F64, Format
+from rvsim.host import Host
 from rvsim.ir import llvm_build as build
 from rvsim.ir.llvm_build import I1
 from rvsim.jit.float_env import HOST_MODES, FloatEnv
@@ -71,19 +72,20 @@ class Operation:
 
 
 class HostFloat:
-    """The operations that a host has: by its environment and the features of its processor.
+    """The operations that a host has: by its environment and its features.
 
     They are computed on vectors of at most `piece_bits`.
     """
 
-    def __init__(self, env: FloatEnv, features: Mapping[str, bool], *, x86: bool) -> None:
+    def __init__(self, env: FloatEnv, host: Host) -> None:
         self.env = env
+        x86 = host.is_x86
         # LLVM splits no constrained vector well, and some not at all.
-        self.piece_bits = 128 if not x86 else 512 if features.get("avx512f") else 256
-        self.has_fma = not x86 or bool(features.get("fma"))
-        self.has_half = not x86 or bool(features.get("f16c"))
-        self.has_unsigned = not x86 or bool(features.get("avx512dq"))
-        self.has_rounding = not x86 or bool(features.get("sse4.1"))
+        self.piece_bits = 128 if not x86 else 512 if host.has("avx512f") else 256
+        self.has_fma = not x86 or host.has("fma")
+        self.has_half = not x86 or host.has("f16c")
+        self.has_unsigned = not x86 or host.has("avx512dq")
+        self.has_rounding = not x86 or host.has("sse4.1")
 
     def rule(self, name: str, operand_width: int) -> Rule | None:
         """The lowering of a named operation whose first operand has so many bits, if any."""

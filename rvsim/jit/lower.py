@@ -15,14 +15,14 @@ from llvmlite import ir
 from rvsim.config import Config
 from rvsim.interp import Mode
 from rvsim.ir.llvm_backend import Lowerer
-from rvsim.ir.llvm_build import I64, PTR, Frame, at
+from rvsim.ir.llvm_build import I64, PTR, Frame, at, host_of
 from rvsim.ir.trace import READS, Function, Program, Statement, Trap, Write
 from rvsim.jit.arrays import ArraySlots
 from rvsim.jit.counting import CountersLowerer, counted_plan
 from rvsim.jit.discover import BasicBlock, Key, RegionPlan, Step
 from rvsim.jit.host_float import HostFloat
 from rvsim.jit.memory import RegionMemory
-from rvsim.jit.operations import by_host, by_softfloat, host_env, host_float, wants_mode
+from rvsim.jit.operations import by_host, by_softfloat, host_float, wants_mode
 from rvsim.jit.recording import RecordsLowerer
 from rvsim.jit.region import mode_number
 from rvsim.jit.registers import RegionState, usage
@@ -48,12 +48,12 @@ _M64: Final = (1 << 64) - 1
 class RegionLowerer(Lowerer):
     """Lowers steps; what would trap leaves through the exit of its step."""
 
-    host: HostFloat | None = None
+    host_float: HostFloat | None = None
     span: Check | None = None
     """What the scalar access of the step has to check, if not just its own bytes."""
 
     def call(self, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
-        found = by_host(self, self.host, function, args) if self.host else None
+        found = by_host(self, self.host_float, function, args) if self.host_float else None
         return by_softfloat(self, function, args) if found is None else found
 
     def block(self, body: Iterable[Statement]) -> None:
@@ -70,8 +70,9 @@ class RegionLowerer(Lowerer):
     def require_modes(self, program: Program) -> None:
         """Leave where the host has not the rounding mode, before an operation raised a flag."""
         for value in own_values(program):
-            if value.prim == "call" and self.host and wants_mode(self.host, value.attrs[0]):
-                self.host.require_mode(self, self.value(value.args[-1]))
+            host = self.host_float
+            if value.prim == "call" and host and wants_mode(host, value.attrs[0]):
+                host.require_mode(self, self.value(value.args[-1]))
 
     def require_load(self, addr: Any, nbytes: int) -> None:
         if self.span != COVERED:
@@ -106,7 +107,7 @@ class WideLowerer(StripLowerer, RegionLowerer):
 
     def call_strip(self, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
         plain = RegionLowerer(self.b, self.frame, self.state, self.memory, self.fields)
-        plain.host = self.host
+        plain.host_float = self.host_float
         return plain.call(function, args)
 
 
@@ -124,7 +125,7 @@ class _Function:
         counts: bool,
     ) -> None:
         self.plan = plan = counted_plan(plan) if counts else plan
-        self.host = host_float() if config.host_float else None
+        self.host_float = host_float(host_of(module)) if config.host_float else None
         self.function = ir.Function(module, SIGNATURE, name)
         state, data, perm, size, self.table = self.function.args
         for pointer in (state, data, perm, self.table):
@@ -200,7 +201,7 @@ class _Function:
         lowerer = kind(self.b, self.frame, self.state, self.memory, step.fields)
         if isinstance(lowerer, WideLowerer):
             lowerer.restart(self.scratch)
-        lowerer.host = self.host
+        lowerer.host_float = self.host_float
         lowerer.span = span
         self.state.leave = leave
         self.memory.require = lowerer.require
@@ -315,10 +316,11 @@ def lower_enter(module: Any, name: str) -> None:
     entry = ir.IRBuilder(function.append_basic_block("entry"))
     b = ir.IRBuilder(function.append_basic_block("body"))
     frame = Frame(entry)
-    env = host_env()
-    if env is None:
+    host = host_float(host_of(module))
+    if host is None:
         b.ret(b.call(_typed(region), arguments))
     else:
+        env = host.env
         saved = env.save(b, frame)
         frm, fflags = (at(b, function.args[0], 8 * SLOT[name]) for name in ("frm", "fflags"))
         env.begin(b, frame, b.load(frm, typ=I64))
@@ -339,7 +341,7 @@ def lower_region(
     *,
     counts: bool = False,
 ) -> None:
-    """Add the function of a region to an llvmlite module, and its counters if it `counts`.
+    """Add the function of a region to a module, and its counters if it `counts`.
 
     `array_offsets` are those of the state buffer; with a ring among them, the region makes records.
     """

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final
 
 from rvsim.decode import Decoded
+from rvsim.host import Host, find_host
 from rvsim.interp import Interpreter
 from rvsim.jit.cache import RegionCache, open_cache
 from rvsim.jit.counters import SYMBOL, RegionCounters
@@ -105,7 +106,10 @@ class Native:
 
 
 class NativeCode:
-    """Makes native code for the state of one interpreter; `counters` are those of all of it."""
+    """Makes native code for the state of one interpreter, to run on the `host` of this name.
+
+    `counters` are those of all of it.
+    """
 
     def __init__(
         self,
@@ -115,12 +119,14 @@ class NativeCode:
         folder: Path | None,
         counts: bool,
         fuel: Slice,
+        host: str | None,
     ) -> None:
         self.interp = interp
         self.counters: list[RegionCounters] = []
         self._folder = folder
         self._fuel = fuel
         self._counts = counts
+        self._host_name = host
         state, memory = interp.state, interp.memory
         self._arguments: tuple[int, ...] = (
             state.buffer.ctypes.data,
@@ -129,6 +135,10 @@ class NativeCode:
             memory.size,
             table,
         )
+
+    @cached_property
+    def _host(self) -> Host:
+        return find_host(self._host_name)
 
     @cached_property
     def cache(self) -> RegionCache | None:
@@ -148,17 +158,17 @@ class NativeCode:
         """A region of this name from the cache, for the code in memory."""
         if self.cache is None or not self.cache.has(name):
             return None
-        from rvsim.jit.compile import host_name
+        from rvsim.jit.compile import host_digest
 
-        region = self.cache.load(name, host_name(), self.interp.memory)
+        region = self.cache.load(name, host_digest(self._host), self.interp.memory)
         return None if region is None or not self._is_at_home(region) else self._link(region)
 
     def keep(self, name: str, region: CompiledRegion) -> None:
         """For the next run."""
         if self.cache is not None and self._is_at_home(region):
-            from rvsim.jit.compile import host_name
+            from rvsim.jit.compile import host_digest
 
-            self.cache.store(name, host_name(), region)
+            self.cache.store(name, host_digest(self._host), region)
 
     def _is_at_home(self, region: CompiledRegion) -> bool:
         """Whether it counts cycles, if it does, where another run would count them too."""
@@ -168,12 +178,11 @@ class NativeCode:
         )
 
     def compile(self, plan: RegionPlan) -> Native:
-        from llvmlite import ir
-
+        from rvsim.ir.llvm_build import new_module
         from rvsim.jit.compile import object_code
         from rvsim.jit.lower import lower_region
 
-        module = ir.Module(_REGION)
+        module = new_module(_REGION, self._host)
         arrays = dict(self.interp.state.array_offsets)
         if self.interp.ring is None:
             for name in (RECORD, RING):  # nobody reads what cost programs tell
@@ -206,23 +215,22 @@ class NativeCode:
     @cached_property
     def _enter(self) -> Library:
         """The way into native code, which is kept like a region of no guest code."""
-        from rvsim.jit.compile import host_name, link
+        from rvsim.jit.compile import host_digest, link
 
-        memory = self.interp.memory
-        kept = None if self.cache is None else self.cache.load(_ENTER, host_name(), memory)
+        memory, host = self.interp.memory, host_digest(self._host)
+        kept = None if self.cache is None else self.cache.load(_ENTER, host, memory)
         if kept is None:
-            kept = CompiledRegion((), sha256().hexdigest(), _enter_code())
+            kept = CompiledRegion((), sha256().hexdigest(), _enter_code(self._host))
             self.keep(_ENTER, kept)
         return link(kept.code, _ENTER)
 
 
 @cache
-def _enter_code() -> bytes:
-    from llvmlite import ir
-
+def _enter_code(host: Host) -> bytes:
+    from rvsim.ir.llvm_build import new_module
     from rvsim.jit.compile import object_code
     from rvsim.jit.lower import lower_enter
 
-    module = ir.Module(_ENTER)
+    module = new_module(_ENTER, host)
     lower_enter(module, _ENTER)
     return object_code(module)

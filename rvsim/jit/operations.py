@@ -6,14 +6,13 @@ with the register group, and is compiled once in a module.
 
 from __future__ import annotations
 
-import platform
 from collections.abc import Callable, Sequence
 from functools import cache
 from typing import Any, Final
 
-import llvmlite.binding as llvm
 from llvmlite import ir
 
+from rvsim.host import Host
 from rvsim.ir import llvm_build as build
 from rvsim.ir.llvm_backend import Lowerer
 from rvsim.ir.llvm_build import Frame
@@ -21,7 +20,7 @@ from rvsim.ir.llvm_memory import GuestMemory
 from rvsim.ir.relane import relaned
 from rvsim.ir.trace import Function
 from rvsim.ir.value import Value
-from rvsim.jit.float_env import FloatEnv, environment
+from rvsim.jit.float_env import environment
 from rvsim.jit.host_float import HostFloat
 
 SOFT_BITS: Final = 256
@@ -34,18 +33,10 @@ Results = tuple[Any, ...]
 
 
 @cache
-def host_float() -> HostFloat | None:
-    """What this process's host can do; None where its environment isn't known."""
-    env = environment()
-    if env is None:
-        return None
-    x86 = platform.machine().lower() in ("x86_64", "amd64")
-    return HostFloat(env, llvm.get_host_cpu_features(), x86=x86)
-
-
-def host_env() -> FloatEnv | None:
-    host = host_float()
-    return None if host is None else host.env
+def host_float(host: Host) -> HostFloat | None:
+    """The floating point of a host; None where its environment isn't known."""
+    env = environment(host.arch)
+    return None if env is None else HostFloat(env, host)
 
 
 def wants_mode(host: HostFloat, function: Function) -> bool:

@@ -20,7 +20,7 @@ from rvsim.ir.trace import Program, Subprogram, Write, WriteF, WriteMask, WriteV
 from rvsim.ir.types import Type
 from rvsim.jit.arrays import ArraySlots
 from rvsim.jit.discover import RegionPlan, Step
-from rvsim.jit.operations import host_env
+from rvsim.jit.float_env import environment
 from rvsim.jit.strips.analysis import is_wide
 from rvsim.state import F_BASE, SLOT, V_OFFSET, X_BASE
 
@@ -139,7 +139,7 @@ class RegionState(StateAccess):
         self.vlenb = vlen // 8
         self.used = used
         self.leave: Any = None
-        self.env = host_env()
+        self.env = environment(build.host_of(entry.module).arch)
         self._words = {name: self._alloca(entry, I64) for name in sorted(used.words | {"pc"})}
         self._x = {n: self._alloca(entry, I64) for n in sorted(used.x)}
         self._f = {n: self._alloca(entry, I64) for n in sorted(used.f)}

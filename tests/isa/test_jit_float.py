@@ -8,24 +8,21 @@ from __future__ import annotations
 
 import ctypes
 import io
-import platform
 from collections.abc import Sequence
 from types import SimpleNamespace
 from typing import Any
 
-import llvmlite.binding as llvm
 import numpy as np
 import pytest
 from elftools.elf.elffile import ELFFile
 from llvmlite import ir as llvm_ir
 
 from rvsim import fp, ir
-from rvsim.ir.llvm_build import I8, I64, PTR, Frame, at, element_type, llvm_type
+from rvsim.host import Host, baseline, find_host, usable_hosts
+from rvsim.ir.llvm_build import I8, I64, PTR, Frame, at, element_type, llvm_type, new_module
 from rvsim.ir.trace import Function, Trace
 from rvsim.ir.types import Type
 from rvsim.jit.compile import link, object_code
-from rvsim.jit.float_env import environment
-from rvsim.jit.host_float import HostFloat
 from rvsim.jit.lower import RegionLowerer
 from rvsim.jit.operations import host_float
 from tests.isa.test_softfloat import CASES, IEEE, Case, Rows, arithmetic
@@ -33,7 +30,7 @@ from tests.isa.test_softfloat import CASES, IEEE, Case, Rows, arithmetic
 LANES = 16
 REFUSED = 0x80
 
-HOST = host_float()
+HOST = host_float(find_host())
 pytestmark = pytest.mark.skipif(HOST is None, reason="no floating-point environment is known here")
 
 
@@ -68,10 +65,12 @@ def uses_host(case: Case) -> bool:
 HOST_CASES = [case for case in CASES if uses_host(case)]
 
 
-def rows_module(function: Function, host: HostFloat) -> Any:
+def rows_module(function: Function, host: Host) -> Any:
     """``rows(results, flags, *columns, count, frm)``: one round of a loop for each row."""
-    env = host.env
-    module = llvm_ir.Module("bench")
+    floating_point = host_float(host)
+    assert floating_point is not None
+    env = floating_point.env
+    module = new_module("bench", host)
     pointers = [PTR] * (1 + len(function.params))
     native = llvm_ir.Function(
         module, llvm_ir.FunctionType(llvm_ir.VoidType(), [*pointers, I64, I64]), "rows"
@@ -97,7 +96,7 @@ def rows_module(function: Function, host: HostFloat) -> Any:
     state: Any = SimpleNamespace(leave=leave)
     nothing: Any = None
     g = RegionLowerer(b, frame, state, nothing, {})
-    g.host = host
+    g.host_float = floating_point
     value, word = super(RegionLowerer, g).call(
         function, [*operands, b.trunc(frm, llvm_ir.IntType(3))]
     )
@@ -124,17 +123,13 @@ def rows_module(function: Function, host: HostFloat) -> Any:
 class Bench:
     """A case as native code: ``run(columns, mode)`` gives a result and the flags for each row."""
 
-    def __init__(
-        self, case: Case, lanes: int | None, host: HostFloat | None = None, machine: Any = None
-    ) -> None:
-        host = host or host_float()
-        assert host is not None
+    def __init__(self, case: Case, lanes: int | None, host: Host | None = None) -> None:
         self.case = case
         self.lanes = lanes
         function = traced(case, lanes)
         self.dtypes = [np.dtype(f"u{w // 8}") for w in case.sources]
         self.out = np.dtype(f"u{max(case.target, 8) // 8}")
-        self.library = link(object_code(rows_module(function, host), machine), "rows")
+        self.library = link(object_code(rows_module(function, host or find_host())), "rows")
         pointers = [ctypes.c_void_p] * (2 + len(self.dtypes))
         signature = ctypes.CFUNCTYPE(None, *pointers, ctypes.c_uint64, ctypes.c_uint64)
         self.native = signature(self.library.address)
@@ -191,42 +186,27 @@ def test_lanes(case: Case) -> None:
     compare(case, rows[:: max(1, len(rows) // 2000)], LANES)
 
 
-def target(triple: str, cpu: str) -> Any:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    return llvm.Target.from_triple(triple).create_target_machine(cpu=cpu, opt=2)
-
-
 def unresolved(code: bytes) -> set[str]:
     symbols = ELFFile(io.BytesIO(code)).get_section_by_name(".symtab").iter_symbols()
     return {s.name for s in symbols if s.name and s["st_shndx"] == "SHN_UNDEF"}
 
 
-HASWELL = {"fma": True, "f16c": True, "sse4.1": True}
-
-
-@pytest.mark.skipif(platform.machine() not in ("x86_64", "AMD64"), reason="this host is no x86-64")
+@pytest.mark.parametrize("name", ["x86-64-v3"] if "x86-64-v3" in usable_hosts() else [])
 @pytest.mark.parametrize("case", HOST_CASES[::2], ids=str)
-def test_lanes_on_a_smaller_processor(case: Case) -> None:
+def test_lanes_on_a_smaller_processor(case: Case, name: str) -> None:
     """Without AVX-512: LLVM then emulates what has no instruction, or can't compile it."""
-    env = environment("x86_64")
-    assert env is not None
-    host = HostFloat(env, HASWELL, x86=True)
     rows = case.rows()
-    bench = Bench(case, LANES, host, target(llvm.get_default_triple(), "haswell"))
+    bench = Bench(case, LANES, find_host(name))
     compare_on(bench, rows[:: max(1, len(rows) // 200)])
 
 
 @pytest.mark.parametrize("lanes", [None, LANES])
-def test_arm_needs_no_library(lanes: int | None, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_arm_needs_no_library(lanes: int | None) -> None:
     """Code for AArch64 calls nothing: an unresolved symbol would end the process when it runs."""
-    monkeypatch.setattr("rvsim.ir.llvm_host.has", lambda *features: False)
-    env = environment("aarch64")
-    assert env is not None
-    host = HostFloat(env, {}, x86=False)
+    host = baseline("aarch64", "aarch64-linux-gnu")
     for case in HOST_CASES:
         function = traced(case, lanes)
-        code = object_code(rows_module(function, host), target("aarch64-linux-gnu", "generic"))
+        code = object_code(rows_module(function, host))
         assert unresolved(code) <= {"memcpy", "memset"}, case
 
 

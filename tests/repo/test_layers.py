@@ -17,6 +17,7 @@ MAY_IMPORT = {
     "printable": "",
     "regular_file": "",
     "errors": "printable",
+    "host": "errors",
     "config": "",
     "state": "",
     "kept": "",
@@ -36,7 +37,7 @@ MAY_IMPORT = {
     "elf": "errors mem symbols sections lines",
     "toolchain": "errors kept data",
     # instructions
-    "ir": "state mem",
+    "ir": "host state mem",
     "fp": "ir",
     "vec": "errors config ir",
     "insn": "config ir fp vec",
@@ -47,11 +48,11 @@ MAY_IMPORT = {
     # engines
     "cost": "errors data state ir vec insn decode",
     "interp": "config state mem lanes ir vec insn decode cost",
-    "jit": "config state kept mem ir fp vec insn decode cost interp",
+    "jit": "host config state kept mem ir fp vec insn decode cost interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
-    "machine": "errors config state mem printable traffic tables summary interrupts profiles elf"
-    " linux decode cost interp jit bare",
+    "machine": "errors host config state mem printable traffic tables summary interrupts profiles"
+    " elf linux decode cost interp jit bare",
     # profiles
     "perf": "errors mem elf symbols decode insn cost interp machine",
     # listeners and reports

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rvsim import ir
+from rvsim.host import Host
 from rvsim.interp import namespace
 from rvsim.ir import Type, Value
 from rvsim.ir.llvm_backend import Unit
@@ -70,17 +71,23 @@ def deliver(result: Value) -> None:
 class Bench:
     """One state and memory, and programs compiled for both back ends, all LLVM ones at once."""
 
-    def __init__(self, programs: dict[str, Program], memory: Memory | None = None) -> None:
+    def __init__(
+        self,
+        programs: dict[str, Program],
+        memory: Memory | None = None,
+        host: Host | None = None,
+    ) -> None:
         self.state = State(VLEN)
         self.memory = memory or Memory(1 << 16)
         self.programs = programs
+        self.host = host
         self._names = namespace(self.state, self.memory)
         self._python: dict[str, Callable[..., None]] = {}
 
     @cached_property
     def _native(self) -> tuple[dict[str, Function], list[str]]:
         """The functions by name, and the texts that `trap_why` counts."""
-        unit = Unit(VLEN)
+        unit = Unit(VLEN, host=self.host)
         for index, program in enumerate(self.programs.values()):
             unit.add(program, f"f{index}", fields=FIELDS)
         compiled = compile_module(unit.module)

@@ -9,32 +9,31 @@ import llvmlite.binding as llvm
 import pytest
 
 from rvsim import ir
+from rvsim.host import GENERIC, LEVELS, NATIVE, Host, baseline, find_host
 from rvsim.ir import Value, llvm_host
+from rvsim.ir.llvm_engine import target_machine
 
 from .ir_harness import FIELDS, Bench, pack, traced, unpack
 
 WIDTHS = (8, 16, 32, 64)
 BYTES = (4, 16, 32, 64, 128, 256)
-AVX512 = ("avx512f", "avx512vl", "avx512bw", "avx512vbmi2", "avx512vbmi", "avx2", "ssse3")
-HOSTS = {"avx512": AVX512, "avx512 without bytes": AVX512[:3] + AVX512[5:], "avx2": AVX512[5:],
-         "ssse3": AVX512[6:], "neon": ("neon",), "other": ()}  # fmt: skip
-CPUS = {"avx512": "icelake-server", "avx512 without bytes": "skylake-avx512",
-        "avx2": "haswell", "ssse3": "core2", "neon": "neoverse-n1"}  # fmt: skip
 
 
-@pytest.fixture(params=HOSTS)
-def host(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
-    features = HOSTS[request.param]
-    if not llvm_host.has(*features):
-        pytest.skip("this host lacks them")
-    yield from pretend(features, monkeypatch, request.param)
+def x86(cpu: str, features: frozenset[str]) -> Host:
+    """It need not be what the tests run on."""
+    return Host.of(cpu, "x86_64", "x86_64-linux-gnu", cpu, features)
 
 
-def pretend(features: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, name: str) -> Iterator[str]:
-    monkeypatch.setattr(llvm_host, "has", lambda *wanted: set(wanted) <= set(features))
-    llvm_host.permute.cache_clear()
-    yield name
-    llvm_host.permute.cache_clear()
+HOSTS = (
+    x86("icelake-server", LEVELS["x86-64-v4"] | {"avx512vbmi", "avx512vbmi2"}),
+    *(x86(name, features) for name, features in LEVELS.items()),
+    baseline("aarch64", "aarch64-linux-gnu"),
+)
+
+
+@pytest.fixture(params=[NATIVE, GENERIC])
+def host(request: pytest.FixtureRequest) -> Host:
+    return find_host(request.param)
 
 
 def gather(n: int, m: int, width: int, index_width: int) -> None:
@@ -84,7 +83,7 @@ def run(bench: Bench, name: str, values: list[int], width: int, **operands: obje
     return unpack(word, len(values), width)
 
 
-def test_lanes_at_any_index(host: str) -> None:
+def test_lanes_at_any_index(host: Host) -> None:
     """A table that is longer than the index is looked up in parts, as the S-box of AES is."""
     indices = {
         (n, m, w, iw)
@@ -93,7 +92,9 @@ def test_lanes_at_any_index(host: str) -> None:
         for iw in {w, 16}
         if m <= n and m * iw <= 2048
     }
-    bench = Bench({str(case): traced(lambda c=case: gather(*c)) for case in sorted(indices)})
+    bench = Bench(
+        {str(case): traced(lambda c=case: gather(*c)) for case in sorted(indices)}, host=host
+    )
     rng = random.Random(1)
     for n, m, width, index_width in sorted(indices):
         for _ in range(8):
@@ -106,13 +107,13 @@ def test_lanes_at_any_index(host: str) -> None:
             assert got[:m] == [lane(values, i) for i in index]
 
 
-def test_slides_and_single_lanes(host: str) -> None:
+def test_slides_and_single_lanes(host: Host) -> None:
     programs = {}
     for n, width in shapes():
         programs[f"{n}x{width} splat"] = traced(lambda n=n, w=width: splat(n, w))
         for up in (False, True):
             programs[f"{n}x{width} {up}"] = traced(lambda n=n, w=width, u=up: slide(n, w, u))
-    bench = Bench(programs)
+    bench = Bench(programs, host=host)
     rng = random.Random(2)
     for n, width in shapes():
         for amount in (0, 1, n // 2, n - 1, n, n + 1, rng.randrange(n), 1 << 63):
@@ -125,8 +126,8 @@ def test_slides_and_single_lanes(host: str) -> None:
             assert got == [lane(values, amount % (1 << 16))] * n
 
 
-def test_an_index_that_wraps_around_is_no_slide(host: str) -> None:
-    bench = Bench({"around": traced(lambda: around(256))})
+def test_an_index_that_wraps_around_is_no_slide(host: Host) -> None:
+    bench = Bench({"around": traced(lambda: around(256))}, host=host)
     values = [i * 7 % 256 for i in range(256)]
     assert run(bench, "around", values, 8, rs1=3) == values[3:] + values[:3]
 
@@ -136,8 +137,10 @@ def pack_front(n: int, width: int) -> None:
     ir.write_v("vd", ir.compress(a, selected))
 
 
-def test_selected_lanes_are_packed_and_zeros_follow(host: str) -> None:
-    bench = Bench({str(case): traced(lambda c=case: pack_front(*c)) for case in shapes()})
+def test_selected_lanes_are_packed_and_zeros_follow(host: Host) -> None:
+    bench = Bench(
+        {str(case): traced(lambda c=case: pack_front(*c)) for case in shapes()}, host=host
+    )
     rng = random.Random(3)
     for n, width in shapes():
         for share in (0.0, 0.1, 0.5, 0.9, 1.0):
@@ -149,24 +152,18 @@ def test_selected_lanes_are_packed_and_zeros_follow(host: str) -> None:
             assert got == kept + [0] * (n - len(kept))
 
 
-@pytest.mark.parametrize("name", CPUS)
-def test_every_intrinsic_is_an_instruction_of_the_processors_it_is_for(
-    name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    llvm.initialize_all_targets()
-    llvm.initialize_all_asmprinters()
-    triple = "aarch64-linux-gnu" if name == "neon" else "x86_64-linux-gnu"
-    machine = llvm.Target.from_triple(triple).create_target_machine(cpu=CPUS[name])
-    for _ in pretend(HOSTS.get(name, ("neon",)), monkeypatch, name):
-        for width in WIDTHS:
-            for nbytes in BYTES:
-                how = llvm_host.permute(width, nbytes)
-                assert how is not None
-                type_ = f"<{how.index_bytes * 8 // how.unit} x i{how.unit}>"
-                text = (
-                    f"declare {type_} @{how.function}({type_}, {type_})\n"
-                    f"define {type_} @f({type_} %a, {type_} %b) {{\n"
-                    f"  %r = call {type_} @{how.function}({type_} %a, {type_} %b)\n"
-                    f"  ret {type_} %r\n}}\n"
-                )
-                assert how.function not in machine.emit_assembly(llvm.parse_assembly(text))
+@pytest.mark.parametrize("host", HOSTS, ids=lambda host: host.cpu)
+def test_every_intrinsic_is_an_instruction_of_the_processors_it_is_for(host: Host) -> None:
+    machine = target_machine(host, opt=2)
+    for width in WIDTHS:
+        for nbytes in BYTES:
+            how = llvm_host.permute(host, width, nbytes)
+            assert how is not None
+            type_ = f"<{how.index_bytes * 8 // how.unit} x i{how.unit}>"
+            text = (
+                f"declare {type_} @{how.function}({type_}, {type_})\n"
+                f"define {type_} @f({type_} %a, {type_} %b) {{\n"
+                f"  %r = call {type_} @{how.function}({type_} %a, {type_} %b)\n"
+                f"  ret {type_} %r\n}}\n"
+            )
+            assert how.function not in machine.emit_assembly(llvm.parse_assembly(text))

@@ -15,9 +15,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from llvmlite import ir
-
 from rvsim.interp import Mode
+from rvsim.ir.llvm_build import new_module
 from rvsim.jit.compile import object_code
 from rvsim.jit.discover import RegionPlan, discover
 from rvsim.jit.lower import lower_region
@@ -110,8 +109,8 @@ def loop_address(machine: Machine) -> int:
     return loop
 
 
-def _lower(plan: RegionPlan, machine: Machine) -> ir.Module:
-    module = ir.Module("region")
+def _lower(plan: RegionPlan, machine: Machine) -> Any:
+    module = new_module("region")
     lower_region(module, "region", plan, machine.config, {})
     return module
 
