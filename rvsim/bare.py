@@ -79,7 +79,8 @@ class BareMetal:
 
     def _map_ram(self) -> None:
         """Memory that can be read, written and executed, segments or not."""
-        memory, segments = self.memory, self.image.segments
+        memory = self.memory
+        segments = sorted(self.image.segments, key=lambda s: s.addr)
         starts = [s.addr // PAGE * PAGE for s in segments]
         for s, start, following in zip(segments, starts, [*starts[1:], memory.size], strict=True):
             memory.protect(start, s.end - start, R | W | X)

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final
 from rvsim.errors import RvsimError
 from rvsim.lines import Lines
 from rvsim.mem import PAGE, Memory, R, W, X
+from rvsim.segments import Segment, place_as_linux, place_on_bare_metal
 from rvsim.symbols import Symbols
 
 if TYPE_CHECKING:
@@ -35,22 +36,6 @@ _MOST_PHDRS: Final = 0x10000 // _PHDR_SIZE  # as on Linux
 
 class ElfError(RvsimError):
     """A file that is no ELF executable that rvsim can load."""
-
-
-@dataclass(frozen=True, slots=True)
-class Segment:
-    """Bytes that the file puts at `addr`; what `size` has more than `file_size` is zero."""
-
-    addr: int
-    size: int
-    offset: int
-    file_size: int
-    perm: int
-
-    @property
-    def end(self) -> int:
-        """The first address after it."""
-        return self.addr + self.size
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +117,10 @@ def _load(name: str, data: bytes, memory: Memory, below: int | None) -> Image:
     entry = elf["e_entry"] + bias
     sections = Sections(elf)
     symbols = Symbols(sections.symbols(bias))
+    is_bare = symbols.address("tohost") is not None
+    (_check_apart if is_bare else _check_pages)(segments)
     # Bare metal knows no permissions, and the linker script of riscv-tests gives wrong ones.
-    need = X if symbols.address("tohost") is None else 0
+    need = 0 if is_bare else X
     if not any(s.perm & need == need and s.addr <= entry < s.end for s in segments):
         raise _FaultError(f"its entry point {entry:#x} is not in an executable segment")
     image = Image(
@@ -145,7 +132,7 @@ def _load(name: str, data: bytes, memory: Memory, below: int | None) -> Image:
         phdr_num=len(program_headers),
         phdr_entsize=_PHDR_SIZE,
         segments=segments,
-        data_end=segments[-1].end,
+        data_end=max(s.end for s in segments),
         flags=elf["e_flags"],
         arch=sections.arch(),
         interp=_interp(data, program_headers),
@@ -154,7 +141,7 @@ def _load(name: str, data: bytes, memory: Memory, below: int | None) -> Image:
             sections.content, lambda addr: any(s.addr <= addr < s.end for s in segments), bias
         ),
     )
-    _place(data, segments, memory)
+    (place_on_bare_metal if is_bare else place_as_linux)(data, segments, memory)
     return image
 
 
@@ -226,7 +213,7 @@ def _bias(elf: ELFFile, program_headers: list[Any], memory: Memory, below: int |
 
 
 def _segments(data: bytes, program_headers: list[Any], bias: int) -> tuple[Segment, ...]:
-    """The loadable segments in order of address, each inside the file and none over another."""
+    """The loadable segments in the order of the file, each inside it."""
     segments = []
     for p in program_headers:
         if not _is_loaded(p):
@@ -244,11 +231,23 @@ def _segments(data: bytes, program_headers: list[Any], bias: int) -> tuple[Segme
         perm = R * bool(p.p_flags & (_PF_R | _PF_W)) | W * bool(p.p_flags & _PF_W)
         perm |= X * bool(p.p_flags & _PF_X)
         segments.append(Segment(p.p_vaddr + bias, p.p_memsz, p.p_offset, p.p_filesz, perm))
-    segments.sort(key=lambda s: s.addr)
-    for low, high in pairwise(segments):
+    return tuple(segments)
+
+
+def _check_pages(segments: tuple[Segment, ...]) -> None:
+    for s in segments:
+        if not s.is_aligned:
+            raise _FaultError(
+                f"its segment at {s.addr:#x} is at byte {s.offset:#x} of the file, elsewhere in a"
+                f" page of {PAGE} bytes: Linux refuses it with EINVAL",
+                hint="link it without -n, -N and --nmagic",
+            )
+
+
+def _check_apart(segments: tuple[Segment, ...]) -> None:
+    for low, high in pairwise(sorted(segments, key=lambda s: s.addr)):
         if low.end > high.addr:
             raise _FaultError(f"its segments at {low.addr:#x} and {high.addr:#x} overlap")
-    return tuple(segments)
 
 
 def _check_place(segments: tuple[Segment, ...], memory: Memory) -> None:
@@ -273,18 +272,3 @@ def _phdr_addr(phoff: int, program_headers: list[Any], bias: int) -> int:
             addr = p.p_vaddr + bias + phoff - p.p_offset
             break
     return addr
-
-
-def _place(data: bytes, segments: tuple[Segment, ...], memory: Memory) -> None:
-    """Map and fill; a page that two segments share has the permissions of both."""
-    mapped_end = 0
-    for s in segments:
-        start = s.addr // PAGE * PAGE
-        if start < mapped_end:
-            shared = int(memory.perm[start // PAGE]) & (R | W | X)
-            memory.protect(start, PAGE, shared | s.perm)
-            start = mapped_end
-        if start < s.end:
-            memory.map(start, s.end - start, s.perm)
-            mapped_end = -(-s.end // PAGE) * PAGE
-        memory.write(s.addr, data[s.offset : s.offset + s.file_size])

@@ -34,7 +34,8 @@ MAY_IMPORT = {
     "symbols": "",
     "sections": "printable symbols",
     "lines": "printable sections",
-    "elf": "errors mem symbols sections lines",
+    "segments": "mem",
+    "elf": "errors mem symbols sections lines segments",
     "toolchain": "errors kept data",
     # instructions
     "ir": "host state mem",
