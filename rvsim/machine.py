@@ -9,6 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
+from rvsim.attributes import remarks
 from rvsim.bare import BareMetal, HostExit
 from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, VlPolicy
 from rvsim.decode import Decoded
@@ -336,6 +337,8 @@ class Machine:
         if self.image is not None:
             raise RvsimError("a program is loaded already", hint="make a new Machine for each run")
         self.image = load_elf(path, self.memory)
+        for remark in remarks(self.image.arch, self.config):
+            self.note(remark)
         stdout = stdout or self._captured["stdout"].extend
         stderr = stderr or self._captured["stderr"].extend
         if self.image.tohost is not None:

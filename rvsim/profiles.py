@@ -56,6 +56,18 @@ def expand(names: Iterable[str]) -> frozenset[str]:
     return frozenset(found)
 
 
+def gives(extensions: frozenset[str], name: str) -> bool:
+    """Whether these extensions, with all they imply, have what a name stands for.
+
+    >>> have = expand(["i", "c", "d", "zba", "zbb", "zbs"])
+    >>> [gives(have, name) for name in ("f", "b", "zcd", "v", "xunknown")]
+    [True, True, True, False, False]
+    """
+    entry = _table("extensions").get(name, {})
+    others = entry["implies"] if entry.get("shorthand") else entry.get("given_by", ())
+    return name in extensions or (bool(others) and all(gives(extensions, o) for o in others))
+
+
 def _did_you_mean(name: str, known: Iterable[str]) -> str:
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
     return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"

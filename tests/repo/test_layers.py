@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "summary": "printable",
     "interrupts": "",
     "profiles": "errors config data",
+    "attributes": "config profiles",
     # files
     "symbols": "",
     "sections": "printable symbols",
@@ -53,7 +54,7 @@ MAY_IMPORT = {
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
     "machine": "errors host config state mem printable traffic tables summary interrupts profiles"
-    " elf linux decode cost interp jit bare",
+    " attributes elf linux decode cost interp jit bare",
     # profiles
     "perf": "errors mem elf symbols decode insn cost interp machine",
     # listeners and reports
