@@ -20,10 +20,10 @@ import numpy as np
 from rvsim.config import MACHINE, Config
 from rvsim.decode import Decoded, decode, fetch, problems, refusal
 from rvsim.insn.isa import isa
+from rvsim.insn.notes import NOTES
 from rvsim.insn.priv import unit_off
 from rvsim.insn.registry import Context, Insn
 from rvsim.insn.units import Unit
-from rvsim.insn.v_config import NOTES
 from rvsim.ir import Program
 from rvsim.ir.accesses import noting_access
 from rvsim.ir.numpy_backend import compile_python

@@ -276,7 +276,7 @@ def _ways_to_legality(machine: Machine, d: Decoded) -> Iterator[str]:
         return
     found = problems(d.insn, d.fields, vtype, config)
     if found and all(violation.allowable for violation in found):
-        yield "rvsim run --reserved allow, which does what Spike and QEMU do"
+        yield "rvsim run --reserved allow, which executes it; QEMU 10 refuses most such uses"
 
 
 def _explain_options(machine: Machine, d: Decoded) -> str:

@@ -254,6 +254,7 @@ def run_oracle(case: Case) -> Outcome:
         setattr(state, name, getattr(case, name))
     state.agnostic = "ones" if case.agnostic == "ones" else "undisturbed"
     state.vl_policy = case.vl_policy
+    state.reserved = case.reserved
     state.misaligned_vector_ok = case.misaligned
     trap: tuple[int, int] | None = None
     try:

@@ -84,7 +84,8 @@ def machine_options(command: _F) -> _F:
             type=click.Choice(["trap", "allow"]),
             default="trap",
             show_default=True,
-            help="Reserved encodings trap, or do what Spike and QEMU do.",
+            help="Reserved uses trap; or those whose meaning is plain are noted and executed,"
+            " though not everything else does.",
         ),
         click.option(
             "--vl-policy",

@@ -12,7 +12,9 @@ from dataclasses import dataclass, replace
 
 from rvsim import ir
 from rvsim.config import Config
+from rvsim.insn.causes import ILLEGAL_INSTRUCTION
 from rvsim.insn.encoding import Encoding
+from rvsim.insn.notes import NOTES, VSTART_PAST_ELEMENTS
 from rvsim.insn.units import Unit
 from rvsim.ir import Program, Trace, Value
 from rvsim.vec.groups import VReg
@@ -107,8 +109,27 @@ class Insn:
     def trace(self, context: Context) -> Program:
         """The program of this instruction under one context."""
         with Trace() as trace:
-            self.semantics(context)
+            self._run(context)
         return trace.finish()
+
+    def _run(self, context: Context) -> None:
+        """The body, and around it the rule that vstart is the number of an element (V 3.7)."""
+        if context.elements != "vstart" or not self._counts_elements:
+            self.semantics(context)
+            return
+        past = ~ir.lt_u(ir.read("vstart"), context.vlmax)
+        if context.config.reserved == "trap":
+            with ir.when(past):
+                ir.trap(ILLEGAL_INSTRUCTION, NOTES[VSTART_PAST_ELEMENTS])
+        self.semantics(context)
+        if context.config.reserved == "allow":
+            with ir.when(past):
+                ir.write("note", VSTART_PAST_ELEMENTS)
+
+    @property
+    def _counts_elements(self) -> bool:
+        """Whether its elements are those of vtype; whole registers have others (V 7.9, 16.6)."""
+        return self.vector and any(v.eew.kind != "whole" for v in self.vregs)
 
 
 _definitions: dict[str, Insn] = {}

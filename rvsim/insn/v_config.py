@@ -7,15 +7,11 @@ from collections.abc import Callable
 
 from rvsim import ir
 from rvsim.insn.encoding import Encoding
+from rvsim.insn.notes import VLMAX_CHANGED
 from rvsim.insn.registry import Context, Insn, define
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
 from rvsim.vec.vtype import VILL
-
-NOTES = ("", "vsetvli x0, x0 changes VLMAX, which is reserved (V 6.2)")
-"""Texts for the state word `note`, by its value."""
-
-VLMAX_CHANGED = 1
 
 
 def _vlmax(ctx: Context, vtype: Value) -> Value:

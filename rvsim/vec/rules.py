@@ -16,7 +16,7 @@ from rvsim.vec.vtype import VType, lmul_text
 
 @dataclass(frozen=True, slots=True)
 class Violation:
-    """A rule that an encoding breaks.  `allowable`: Spike and QEMU execute it all the same."""
+    """A rule that an encoding breaks.  `allowable`: what it would do is plain all the same."""
 
     why: str
     spec: str

@@ -328,6 +328,48 @@ def test_vl_and_vstart_count_whole_element_groups(
         assert f"{what}, the size of an element group" in trap.why
 
 
+# V 3.7: VLEN 256, e32, m1 has the elements 0 to 7, whatever vl and the width in memory are.
+@pytest.mark.parametrize("name", ["vadd.vv", "vle8.v", "vse64.v", "vlm.v", "vmv.s.x", "vfirst.m"])
+@pytest.mark.parametrize("vl", [0, 3, 8])
+def test_a_vstart_past_the_last_element_of_vtype_is_reserved(name: str, vl: int) -> None:
+    numbers = {"vd": 4, "vs3": 4, "vs2": 8, "vs1": 12, "rd": 5, "rs1": 10, "vm": 1}
+    fields = {f.name: numbers[f.name] for f in isa().by_name[name].encoding.fields}
+    text = "vstart is VLMAX or more: no element has that number, which is reserved (V 3.7)"
+    for vstart, traps in ((7, False), (8, True), (255, True)):
+        notes: list[str] = []
+        options = {"cpu": "generic-rv64gcv", "vlen": 256, "note": notes.append}
+        machine = machine_with([(name, fields)], "e32,m1", vl, **options)
+        machine.state["vstart"] = vstart
+        before = machine.state.snapshot()
+        trap = stop_of(machine)
+        if not traps:
+            assert trap is None or "V 3.7" not in trap.why
+            continue
+        assert trap is not None
+        assert (trap.cause, trap.why) == (ILLEGAL, text)
+        assert machine.state.snapshot() == before
+        machine = machine_with([(name, fields)], "e32,m1", vl, reserved="allow", **options)
+        machine.state["vstart"] = vstart
+        if name != "vfirst.m":  # which never starts in the middle
+            assert stop_of(machine) is None
+            assert machine.state["vstart"] == 0
+            assert notes == [f"{CODE:#x}: {text}"]
+
+
+@pytest.mark.parametrize("name", ["vmv2r.v", "vl2re8.v", "vs2r.v"])
+def test_whole_registers_have_elements_beyond_those_of_vtype(name: str) -> None:
+    """Two registers of VLEN 256 are 64 bytes: vstart may be 9 where vtype has 4 elements."""
+    numbers = {"vd": 4, "vs3": 4, "vs2": 8, "rs1": 10}
+    fields = {f.name: numbers[f.name] for f in isa().by_name[name].encoding.fields}
+    machine = machine_with([(name, fields)], "e8,mf8", cpu="generic-rv64gcv", vlen=256)
+    machine.state["vstart"] = 9
+    machine.state.v[8:10] = 7
+    machine.memory.write(DATA, bytes([7]) * 64)
+    assert stop_of(machine) is None
+    if name != "vs2r.v":
+        assert machine.state.v[4].tolist() == [0] * 9 + [7] * 23
+
+
 def test_whole_register_accesses_need_no_vtype() -> None:
     program = [("vl2re8.v", {"vd": 2, "rs1": 10}), ("vs2r.v", {"vs3": 2, "rs1": 10})]
     assert stop_of(machine_with(program, "vill", cpu="generic-rv64gcv"), 2) is None

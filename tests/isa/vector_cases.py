@@ -384,6 +384,7 @@ def build_case(
         vlen=vlen,
         agnostic=agnostic[drawn["agnostic"] % len(agnostic)],
         misaligned=drawn["misaligned"],
+        reserved="allow" if vstart >= vlmax and rng.random() < 0.5 else "trap",
     )
 
 

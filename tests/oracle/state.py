@@ -54,6 +54,7 @@ class OracleState:
     reservation: int | None = None
     agnostic: Literal["undisturbed", "ones"] = "undisturbed"
     vl_policy: Literal["max", "half"] = "max"
+    reserved: Literal["trap", "allow"] = "trap"
     misaligned_vector_ok: bool = True
     csr: dict[int, int] = field(default_factory=dict)
     privilege: int = 0

@@ -61,7 +61,9 @@ def float_row(body: FloatBody) -> Row:
     """Run `body`; vstart is zero afterwards unless it trapped (V 3.7)."""
 
     def row(state: OracleState, fields: Fields) -> None:
-        body(FloatInsn(state, fields), fields)
+        insn = FloatInsn(state, fields)
+        insn.require_vstart_of_an_element()
+        body(insn, fields)
         state.vstart = 0
 
     return row

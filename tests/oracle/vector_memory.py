@@ -170,14 +170,16 @@ def mask_store(insn: VectorInsn, fields: Fields) -> None:
 def whole_load_row(eew: int, nregisters: int) -> Row:
     """V 7.9: EEW sets the unit of vstart; vl and vtype play no part."""
     return vector_row(
-        lambda insn, fields: load_stream(insn, fields, eew, nregisters * insn.state.vlen // eew)
+        lambda insn, fields: load_stream(insn, fields, eew, nregisters * insn.state.vlen // eew),
+        whole=True,
     )
 
 
 def whole_store_row(nregisters: int) -> Row:
     """V 7.9: like an unmasked store of bytes."""
     return vector_row(
-        lambda insn, fields: store_stream(insn, fields, nregisters * insn.state.vlenb)
+        lambda insn, fields: store_stream(insn, fields, nregisters * insn.state.vlenb),
+        whole=True,
     )
 
 

@@ -118,7 +118,7 @@ def whole_register_move(nregisters: int) -> Row:
         for i in range(insn.vstart, nregisters * insn.state.vlen // insn.sew):
             insn.write(fields["vd"], i, insn.sew, insn.read(fields["vs2"], i, insn.sew))
 
-    return vector_row(body)
+    return vector_row(body, whole=True)
 
 
 ROWS: dict[str, Row] = {

@@ -125,6 +125,11 @@ class VectorInsn:
         self.write(vd, 0, eew, value)
         self.fill_tail(vd, eew, 1, self.state.vlen // eew)
 
+    def require_vstart_of_an_element(self) -> None:
+        """V 3.7: a vstart greater than the largest element index of this vtype is reserved."""
+        if self.state.reserved == "trap" and self.vstart > self.vlmax - 1:
+            raise OracleTrap(ILLEGAL_INSTRUCTION)
+
     def require_zero_vstart(self) -> None:
         """Trap for an instruction that can't start in the middle (V 14, 15.2 to 15.8, 16.5)."""
         if self.vstart != 0:
@@ -139,11 +144,17 @@ def number(bits: int, width: int, sign: str) -> int:
 VectorBody = Callable[[VectorInsn, Fields], None]
 
 
-def vector_row(body: VectorBody) -> Callable[[OracleState, Fields], None]:
-    """Run `body`; a vector instruction that doesn't trap leaves vstart zero (V 3.7)."""
+def vector_row(body: VectorBody, *, whole: bool = False) -> Callable[[OracleState, Fields], None]:
+    """Run `body`; a vector instruction that doesn't trap leaves vstart zero (V 3.7).
+
+    What moves `whole` registers has elements of its own, whatever vtype is (V 7.9, 16.6).
+    """
 
     def row(state: OracleState, fields: Fields) -> None:
-        body(VectorInsn(state, fields), fields)
+        insn = VectorInsn(state, fields)
+        if not whole:
+            insn.require_vstart_of_an_element()
+        body(insn, fields)
         state.vstart = 0
 
     return row
