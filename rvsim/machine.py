@@ -27,6 +27,7 @@ from rvsim.linux import (
     hwcap,
     hwprobe,
 )
+from rvsim.linux.waiting import CutShort
 from rvsim.mem import Memory
 from rvsim.printable import printable
 from rvsim.profiles import DEFAULT_CPU, make_config
@@ -52,6 +53,8 @@ BLOCKED_FOR_EVER: Final = 128 + 9
 
 _NO_LIMIT: Final = 1 << 62
 ALL_INSNS: Final = range(_NO_LIMIT)
+_BETWEEN_TIMERS: Final = 1 << 14
+"""With a cost model, instructions from one look at the program's timers to the next."""
 _FEW: Final = 200_000
 """Instructions with records that take less time in the interpreter than in being compiled."""
 
@@ -391,10 +394,18 @@ class Machine:
 
     def _run(self, fuel: int, deadline: float | None) -> RunResult:
         ended: RunResult | None = None
+        if self.process is not None:
+            self.process.deadline.at = deadline
         while True:
-            trap, fuel = self._interpret(fuel, deadline)
+            part, until = self._until_timer(fuel, deadline)
+            trap, left = self._interpret(part, until)
+            fuel -= part - left
             self._interrupts.handle()
             if trap is None:
+                if self.process is not None and self._looks_at_timers:
+                    ended = self._interrupted(self.process)
+                    if ended is not None:
+                        return ended
                 if fuel and not _is_past(deadline):
                     continue  # a signal was handled, and nothing came of it
                 limit: Literal["max_insns", "timeout"] = "timeout" if fuel else "max_insns"
@@ -408,6 +419,33 @@ class Machine:
                 return ended
             if _is_past(deadline):
                 return self._result("timeout", LIMIT_REACHED, None)
+
+    def _until_timer(self, fuel: int, deadline: float | None) -> tuple[int, float | None]:
+        """Fuel and deadline up to when a timer of the program may have to interrupt it."""
+        cycles, moment = (None, None) if self.process is None else self.process.run_limit()
+        if moment is not None:
+            return fuel, moment if deadline is None else min(deadline, moment)
+        if cycles is None:
+            return fuel, deadline
+        if self.cost is not None:
+            cycles = _BETWEEN_TIMERS - self.state["instret"] % _BETWEEN_TIMERS
+        return min(fuel, max(1, cycles)), deadline
+
+    @property
+    def _looks_at_timers(self) -> bool:
+        """Whether timers may interrupt here: the same places, however the run is cut into parts."""
+        return self.cost is None or self.state["instret"] % _BETWEEN_TIMERS == 0
+
+    def _interrupted(self, process: LinuxProcess) -> RunResult | None:
+        """A result if a signal ends the program between two instructions."""
+        try:
+            process.interrupt(self.state)
+        except ProcessExit as ended:
+            return self._result("exit", ended.code, None)
+        except BlockedForEver as blocked:
+            trap = Trap(ECALL_FROM_U, self.state["pc"], 0, blocked.why)
+            return self._result("trap", BLOCKED_FOR_EVER, trap)
+        return None
 
     def _interpret(self, fuel: int, deadline: float | None) -> tuple[Trap | None, int]:
         """As `Interpreter.run` does; records begin and end between two instructions."""
@@ -459,6 +497,12 @@ class Machine:
         except BlockedForEver as blocked:
             self.state["pc"] = trap.pc
             return self._result("trap", BLOCKED_FOR_EVER, Trap(trap.cause, trap.pc, 0, blocked.why))
+        except CutShort:
+            self.state["pc"] = trap.pc
+            return self._result("timeout", LIMIT_REACHED, None)
+        except KeyboardInterrupt:
+            self.state["pc"] = trap.pc
+            raise
         return None
 
     def _result(

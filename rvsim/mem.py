@@ -325,6 +325,16 @@ class Memory:
         """Whether every page of the span has all permissions in `need`; an empty span has."""
         return self._span_has(self._perm, addr, nbytes, need)
 
+    def span_room(self, addr: int, nbytes: int, need: int) -> int:
+        """How many bytes from `addr` on have all permissions in `need`, at most `nbytes`."""
+        if self.span_ok(addr, nbytes, need):
+            return nbytes
+        first, end = addr >> PAGE_BITS, min(addr + nbytes, self.size)
+        pages = self.perm[first : -(-end // PAGE)]
+        bad = pages & need != need
+        stop = (first + int(bad.argmax())) * PAGE if bad.any() else end
+        return max(0, stop - addr)
+
     def stores_directly(self, addr: int, nbytes: int) -> bool:
         """Whether the guest may store to the span, and no decoded code is on its pages."""
         return self._span_has(self._direct, addr, nbytes, W)

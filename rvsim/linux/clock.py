@@ -6,6 +6,12 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
+from rvsim.config import CYCLES_PER_SECOND
+from rvsim.linux.waiting import Deadline
+
+SECOND: Final = 1_000_000_000
+"""In nanoseconds, the unit of all times of the guest."""
+
 CLOCKS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 11)
 """CLOCK_REALTIME to CLOCK_BOOTTIME, CLOCK_TAI."""
 
@@ -13,7 +19,6 @@ CPU_CLOCKS: Final = (2, 3)
 """CLOCK_PROCESS_CPUTIME_ID and CLOCK_THREAD_CPUTIME_ID, which sleep does not move."""
 
 _REALTIME_CLOCKS: Final = (0, 5, 11)
-_LONGEST_SLEEP: Final = 1e8  # seconds; Python refuses far longer ones
 
 
 class Clock(Protocol):
@@ -25,8 +30,11 @@ class Clock(Protocol):
     def cpu(self) -> int:
         """The processor time that the process has used."""
 
-    def sleep(self, duration: int) -> None:
+    def sleep(self, duration: int, deadline: Deadline) -> None:
         """Let time pass; a negative duration is over already."""
+
+    def run_limit(self, moment: int) -> tuple[int | None, float | None]:
+        """How far to run until a moment of CLOCK_MONOTONIC: cycles, or the host's time in s."""
 
     @property
     def slept(self) -> int:
@@ -37,7 +45,7 @@ class ModelClock:
     """Time that only instructions and sleeping move: the same in each run.
 
     >>> clock = ModelClock(lambda: 5)
-    >>> clock.sleep(100)
+    >>> clock.sleep(100, Deadline())
     >>> clock.now(0), clock.cpu()
     (105, 5)
     """
@@ -54,9 +62,13 @@ class ModelClock:
         """Time executed."""
         return self._executed()
 
-    def sleep(self, duration: int) -> None:
+    def sleep(self, duration: int, deadline: Deadline) -> None:
         """Set the clocks forward."""
         self.slept += max(0, duration)
+
+    def run_limit(self, moment: int) -> tuple[int | None, float | None]:
+        """Cycles that take as long, rounded up."""
+        return max(0, -(-(moment - self.now(1)) * CYCLES_PER_SECOND // SECOND)), None
 
 
 class HostClock:
@@ -74,7 +86,10 @@ class HostClock:
         """Processor time of rvsim itself."""
         return time.process_time_ns()
 
-    def sleep(self, duration: int) -> None:
+    def sleep(self, duration: int, deadline: Deadline) -> None:
         """Wait."""
-        if duration > 0:
-            time.sleep(min(duration / 1e9, _LONGEST_SLEEP))
+        deadline.sleep(duration / SECOND)
+
+    def run_limit(self, moment: int) -> tuple[int | None, float | None]:
+        """The host's own time then."""
+        return None, moment / SECOND

@@ -11,11 +11,13 @@ EEXIST, EXDEV, ENODEV, ENOTDIR, EISDIR, EINVAL, ENFILE = -17, -18, -19, -20, -21
 EMFILE, ENOTTY, ETXTBSY, EFBIG, ENOSPC, ESPIPE, EROFS = -24, -25, -26, -27, -28, -29, -30
 EMLINK, EPIPE, EDOM, ERANGE, EDEADLK, ENAMETOOLONG = -31, -32, -33, -34, -35, -36
 ENOSYS, ENOTEMPTY, ELOOP, EOVERFLOW, EOPNOTSUPP, ETIMEDOUT = -38, -39, -40, -75, -95, -110
+ERESTARTSYS: Final = -512
+"""Of the kernel only: a signal has come; the call begins anew, or the program sees EINTR."""
 
 ERROR_NAMES: Final[dict[int, str]] = {
     value: name
     for name, value in sorted(globals().items())
-    if name.startswith("E") and isinstance(value, int)
+    if name.startswith("E") and isinstance(value, int) and value > ERESTARTSYS
 }
 """Name of each error number.
 

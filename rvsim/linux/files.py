@@ -8,7 +8,7 @@ import stat
 from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass, field
-from typing import BinaryIO, Final
+from typing import TYPE_CHECKING, BinaryIO, Final
 
 from rvsim.linux.errno import (
     EACCES,
@@ -23,6 +23,10 @@ from rvsim.linux.errno import (
 )
 from rvsim.linux.grants import Parts
 from rvsim.linux.status import Status, status_of
+from rvsim.linux.waiting import Deadline, host_readable
+
+if TYPE_CHECKING:
+    from rvsim.linux.clock import Clock
 
 O_ACCMODE, O_WRONLY, O_RDWR = 3, 1, 2
 O_CREAT, O_EXCL, O_TRUNC, O_APPEND = 0o100, 0o200, 0o1000, 0o2000
@@ -31,19 +35,48 @@ O_LARGEFILE, O_TMPFILE = 0o100000, 0o20000000
 _KEPT_FLAGS: Final = O_ACCMODE | O_APPEND | O_NONBLOCK | O_LARGEFILE
 
 SEEK_SET, SEEK_CUR, SEEK_END = 0, 1, 2
+POLLIN, POLLPRI, POLLOUT, POLLERR, POLLHUP, POLLNVAL = 1, 2, 4, 8, 0x10, 0x20
+POLLRDNORM, POLLRDBAND, POLLWRNORM, POLLWRBAND, POLLRDHUP = 0x40, 0x80, 0x100, 0x200, 0x2000
 MOST_FILES: Final = 1024
 _LARGEST_OFFSET: Final = (1 << 63) - 1
+_LOOK_EVERY_NS: Final = 20_000_000
 _FIFO_STATUS: Final = Status(mode=stat.S_IFIFO | 0o600)
+
+
+class WouldBlock(Exception):
+    """A file has nothing to read yet, or no room: the call waits, or answers EAGAIN."""
+
+    def __init__(self, what: str) -> None:
+        super().__init__(what)
+        self.what = what
 
 
 class OpenFile:
     """An open file as `dup` shares it.  What a kind of file can't do is an error of Linux."""
 
+    READABLE: Final = POLLIN | POLLRDNORM
+    WRITABLE: Final = POLLOUT | POLLWRNORM
+
     parts: Parts = ()
     """The guest's name of a folder, from which relative names start."""
+    watchable = True
+    """Whether epoll takes it: not files and folders, which are always ready."""
+    waits_for_room = False
+    """Whether a write that it does not take whole waits for room."""
+    closed = False
+    activity = 0
+    """Grows whenever events come, so that epoll can tell a new one from an old one."""
 
     def __init__(self, flags: int) -> None:
         self.flags = flags & _KEPT_FLAGS
+
+    def events(self) -> int:
+        """What poll tells: POLLIN and the like."""
+        return self.READABLE | self.WRITABLE
+
+    def changes_at(self) -> int | None:
+        """When its events may change by themselves, on CLOCK_MONOTONIC in nanoseconds."""
+        return None
 
     @property
     def readable(self) -> bool:
@@ -87,6 +120,13 @@ class OpenFile:
         """Release what the host holds, when the last descriptor is gone."""
 
 
+class AnonymousFile(OpenFile):
+    """What has a descriptor and no place among the files."""
+
+    def status(self) -> Status:
+        return Status(mode=0o600)
+
+
 class Output(OpenFile):
     """Standard output or error: bytes go to a function, like those of a pipe."""
 
@@ -100,25 +140,54 @@ class Output(OpenFile):
         self._sink(content)
         return len(content)
 
+    def events(self) -> int:
+        return self.WRITABLE
+
 
 class Input(OpenFile):
-    """Standard input: a binary stream, read like a pipe; without one it is at its end."""
+    """Standard input: a binary stream, read like a pipe; without one it is at its end.
 
-    def __init__(self, source: BinaryIO | None) -> None:
+    In the model's time it is always ready to be read, so that runs are the same: a read waits.
+    With the host's time, `clock`, it is ready when the host's stream is.  A stream with a
+    descriptor is read past what the caller may have read ahead and not used.
+    """
+
+    def __init__(self, source: BinaryIO | None, deadline: Deadline, clock: Clock | None) -> None:
         super().__init__(0)
         self._source = source
+        self._fd = _descriptor_of(source)
+        self._deadline = deadline
+        self._clock = clock
 
     def read(self, count: int, at: int | None = None) -> bytes:
         if at is not None:
             raise CallError(ESPIPE)
         if self._source is None or not count:
             return b""
+        if self._fd is not None:
+            if self.flags & O_NONBLOCK and not host_readable(self._fd):
+                raise WouldBlock("standard input")
+            self._deadline.wait_readable(self._fd)
         # A terminal or pipe gives what is there; `read` would wait until `count` bytes are.
         read: Callable[[int], bytes | None] = getattr(self._source, "read1", self._source.read)
         try:
             return read(count) or b""
         except OSError as error:
             raise from_host(error) from None
+
+    def events(self) -> int:
+        ready = self._clock is None or self._fd is None or host_readable(self._fd)
+        return self.READABLE if ready else 0
+
+    def changes_at(self) -> int | None:
+        return None if self._clock is None else self._clock.now(1) + _LOOK_EVERY_NS
+
+
+def _descriptor_of(source: BinaryIO | None) -> int | None:
+    """The host's descriptor of a stream; None of one that is in memory."""
+    with suppress(AttributeError, OSError, ValueError):
+        return source.fileno() if source is not None else None
+    return None
 
 
 class Device(OpenFile):
@@ -143,6 +212,8 @@ class Device(OpenFile):
 
 class HostFile(OpenFile):
     """A regular file of the host, by its descriptor."""
+
+    watchable = False
 
     def __init__(self, fd: int, flags: int) -> None:
         super().__init__(flags)
@@ -181,6 +252,10 @@ class HostFile(OpenFile):
     def status(self) -> Status:
         return status_of(os.fstat(self._fd))
 
+    def same_file(self, other: HostFile) -> bool:
+        """Whether both are the same file of the host."""
+        return os.path.sameopenfile(self._fd, other._fd)
+
     def check_mappable(self) -> None:
         if not self.readable:
             raise CallError(EACCES)
@@ -194,6 +269,8 @@ class HostFile(OpenFile):
 
 class Folder(OpenFile):
     """A folder of the host; its entries are sorted, so that each run sees the same order."""
+
+    watchable = False
 
     def __init__(self, fd: int, flags: int, parts: Parts) -> None:
         super().__init__(flags)
@@ -256,6 +333,10 @@ class FileTable:
         """The open file of a descriptor; EBADF if there is none."""
         return self.descriptor(fd).file
 
+    def has(self, fd: int) -> bool:
+        """Whether the descriptor is open."""
+        return fd in self._by_number
+
     def descriptor(self, fd: int) -> _Descriptor:
         """The descriptor itself, which has a flag of its own."""
         found = self._by_number.get(fd)
@@ -287,6 +368,7 @@ class FileTable:
         file = self.descriptor(fd).file
         del self._by_number[fd]
         if all(d.file is not file for d in self._by_number.values()):
+            file.closed = True
             file.close()
 
     def close_all(self) -> None:

@@ -14,17 +14,20 @@ from typing import BinaryIO, Final
 from rvsim.config import TIME_FREQUENCY
 from rvsim.elf import Image
 from rvsim.linux import calls as _calls  # noqa: F401  (fills the table)
-from rvsim.linux.clock import Clock, HostClock, ModelClock
-from rvsim.linux.errno import EFAULT, ENOENT, ENOSYS, CallError
+from rvsim.linux.clock import SECOND, Clock, HostClock, ModelClock
+from rvsim.linux.errno import EFAULT, EINTR, ENOENT, ENOSYS, ERESTARTSYS, CallError
 from rvsim.linux.files import FileTable, Input, Output, RandomBytes
 from rvsim.linux.grants import FileTree, Grant
 from rvsim.linux.loader import load_loader, looks_like_library, missing_library
+from rvsim.linux.memory_file import Quota
 from rvsim.linux.names import NAMES
 from rvsim.linux.signals import NAMES as SIGNAL_NAMES
 from rvsim.linux.signals import Killed, Signals, signal_of
 from rvsim.linux.stack import fill_stack, map_stack
-from rvsim.linux.system import STACK_SIZE
+from rvsim.linux.system import LIMITS, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
 from rvsim.linux.table import CALLS, Call, ProcessExit
+from rvsim.linux.timers import SignalTimers
+from rvsim.linux.waiting import Deadline, Waiter
 from rvsim.mem import PAGE, Memory, R, W
 from rvsim.printable import printable
 from rvsim.state import State
@@ -37,6 +40,7 @@ Sink = BinaryIO | Callable[[bytes], object]
 _MASK: Final = (1 << 64) - 1
 _SP, _A0, _A7 = 2, 10, 17
 _RT_SIGRETURN: Final = 139
+_ECALL_SIZE: Final = 4
 _LOADER_FAILED: Final = 127
 _LONGEST_PATH: Final = 4096
 _SYSTEM_FOLDERS: Final = (b"/dev/", b"/etc/", b"/lib", b"/proc/", b"/sys/", b"/usr/", b"/var/")
@@ -86,9 +90,17 @@ class LinuxProcess:
         self.probe = probe or {}
         self.clock: Clock = HostClock() if host_time else ModelClock(now_ns)
         self.random = RandomBytes()
-        self.signals = Signals(memory)
-        self.limits: dict[int, tuple[int, int]] = {}
+        self.limits: dict[int, tuple[int, int]] = dict(LIMITS)
+        self.signals = Signals(memory, lambda: self.limits[RLIMIT_SIGPENDING][0])
+        self.timers = SignalTimers(self.clock, self.signals)
+        self.deadline = Deadline()
+        self.waiter = Waiter(self.clock, self.signals, self.timers, self.deadline)
         self.umask = 0o022
+        self.nice = 0
+        self.persona = 0
+        self.has_vector = bool(hwcap >> ord("v") - ord("a") & 1)
+        self.vector_control = VECTOR_ON
+        self.quota = Quota(memory.size)
         self.thread_name = os.path.basename(os.fsencode(image.name))[:15]
         self.file_pages = bytearray(memory.size // PAGE)
         """For each page 1 if it shows a file."""
@@ -102,8 +114,9 @@ class LinuxProcess:
         self._missing: list[bytes] = []
         self.tree = FileTree(dirs, sysroot=sysroot)
         self.files = FileTable()
-        for file in (Input(stdin), Output(_writer(stdout)), Output(_writer(stderr))):
-            self.files.add(file)
+        self.files.add(Input(stdin, self.deadline, self.clock if host_time else None))
+        for sink in (stdout, stderr):
+            self.files.add(Output(_writer(sink)))
         self._closing = weakref.finalize(self, _close, self.files, self.tree)
         self.brk_start = -(-image.data_end // PAGE) * PAGE
         self.brk = self.brk_start
@@ -131,25 +144,38 @@ class LinuxProcess:
         """Carry out the call that a7 and a0 to a5 ask for; the result goes to a0.
 
         The pc is past the call already: that is where a signal handler comes back to.  Raises
-        `ProcessExit` if the process ends, `BlockedForEver` if it waits for what can't happen.
+        `ProcessExit` if the process ends, `BlockedForEver` if it waits for what can't happen,
+        `CutShort` if the deadline comes before the call has done anything.
         """
         number = state.x[_A7]
         self.has_called = True
         self.sp = state.x[_SP]
-        try:
-            if number == _RT_SIGRETURN:
-                self.signals.leave(state)
+        if number == _RT_SIGRETURN:
+            self.signals.leave(state)
+        else:
+            result = self._result(number, state)
+            if result == ERESTARTSYS and self.signals.restarts():
+                state["pc"] = (state["pc"] - _ECALL_SIZE) & _MASK
             else:
-                state.x[_A0] = self._result(number, state) & _MASK
-                state["time_asleep"] = self.clock.slept * TIME_FREQUENCY // 1_000_000_000
-            if self.signals.pending:
-                self.signals.deliver(state)
+                state.x[_A0] = (EINTR if result == ERESTARTSYS else result) & _MASK
+            state["time_asleep"] = self.clock.slept * TIME_FREQUENCY // SECOND
+        self.interrupt(state)
+
+    def interrupt(self, state: State) -> None:
+        """Send what timers have to send, and have pending signals handled."""
+        self.timers.expire()
+        if not self.signals.pending_bits:
+            return
+        try:
+            self.signals.deliver(state)
         except Killed as end:
             self._note(f"the program has ended itself by SIG{SIGNAL_NAMES.get(end.signal, '?')}")
             raise
-        except ProcessExit as end:
-            self._name_library(end.code)
-            raise
+
+    def run_limit(self) -> tuple[int | None, float | None]:
+        """How far the program may run before `interrupt`: cycles, or the host's time in seconds."""
+        moment = self.timers.first()
+        return (None, None) if moment is None else self.clock.run_limit(moment)
 
     def _result(self, number: int, state: State) -> int:
         call = CALLS.get(number)
@@ -165,6 +191,9 @@ class LinuxProcess:
             return call.run(self, *arguments)
         except CallError as error:
             return error.code
+        except ProcessExit as end:
+            self._name_library(end.code)
+            raise
 
     def _traced(self, call: Call, arguments: list[int], strace: Callable[[str], object]) -> int:
         shown = call.shown(arguments, self.memory)
@@ -223,12 +252,7 @@ class LinuxProcess:
 
     def room(self, addr: int, count: int, need: int) -> int:
         """How many of the bytes from `addr` on the guest may access."""
-        if self.memory.span_ok(addr, count, need):
-            return count
-        end = addr
-        while self.memory.span_ok(end, 1, need):
-            end = (end // PAGE + 1) * PAGE
-        return min(count, end - addr)
+        return self.memory.span_room(addr, count, need)
 
     def get(self, addr: int, count: int) -> bytes:
         """Bytes that the guest may read; else EFAULT."""

@@ -1,25 +1,28 @@
 """Signals that a process sends to itself, by a call or by a fault.
 
 A handler runs on a frame that is laid out as Linux lays it out on RISC-V, vector state included, so
-that programs which look into it, or change the pc there, work.  Signals arrive after a system call
-or at a faulting instruction, never in between: there is nobody else to send one.
+that programs which look into it, or change the pc there, work.  Signals arrive after a system call,
+at a faulting instruction, or between two instructions when a timer has expired.
 """
 
 from __future__ import annotations
 
 import struct
+from collections import deque
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from rvsim.linux.errno import EINVAL, CallError
+from rvsim.linux.errno import EAGAIN, EINTR, EINVAL, CallError
 from rvsim.linux.status import USER_ID
-from rvsim.linux.system import PROCESS_ID
+from rvsim.linux.system import PROCESS_ID, UNLIMITED
 from rvsim.linux.table import BlockedForEver, ProcessExit
 from rvsim.mem import PAGE, Memory, R, W, X
 from rvsim.state import State
 from rvsim.vec.vtype import VType
 
-SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV = 4, 5, 6, 7, 8, 9, 11
+SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGPIPE = 4, 5, 6, 7, 8, 9, 11, 13
 SIGNALS: Final = 64
 _NAME_LIST: Final = """
 HUP INT QUIT ILL TRAP ABRT BUS FPE KILL USR1 SEGV USR2 PIPE ALRM TERM STKFLT CHLD CONT STOP TSTP
@@ -33,10 +36,13 @@ _UNBLOCKABLE: Final = 1 << SIGKILL - 1 | 1 << _SIGSTOP - 1
 _IGNORED: Final = frozenset({17, 18, 23, 28})  # SIGCHLD, SIGCONT, SIGURG, SIGWINCH
 _STOPS: Final = frozenset({19, 20, 21, 22})
 _SIG_DFL, _SIG_IGN = 0, 1
-_SA_ONSTACK, _SA_NODEFER, _SA_RESETHAND = 0x0800_0000, 0x4000_0000, 0x8000_0000
+_SA_ONSTACK, _SA_RESTART = 0x0800_0000, 0x1000_0000
+_SA_NODEFER, _SA_RESETHAND = 0x4000_0000, 0x8000_0000
 _SS_ONSTACK, _SS_DISABLE = 1, 2
 _MIN_ALTERNATE: Final = 2048
-SI_TKILL, SI_USER = -6, 0
+SI_TKILL, SI_TIMER, SI_USER, SI_KERNEL = -6, -2, 0, 0x80
+SIGRTMIN: Final = 32
+"""From here on signals queue up; below there is one of a kind."""
 _SEGV_MAPERR, _SEGV_ACCERR, _BUS_ADRALN, _ILL_ILLOPC, _TRAP_BRKPT = 1, 2, 1, 1, 1
 
 # struct rt_sigframe: siginfo (128 bytes), then ucontext with the registers at its offset 176
@@ -63,32 +69,31 @@ class Action:
 
 @dataclass(frozen=True, slots=True)
 class Signal:
-    """A signal that was sent; `code` and `addr` are siginfo's."""
+    """A signal that was sent; `code` and what follows it are siginfo's."""
 
     number: int
     code: int = SI_USER
-    addr: int | None = None
+    detail: bytes = struct.pack("<iI", PROCESS_ID, USER_ID)
 
     def info(self) -> bytes:
         """The 128 bytes of ``siginfo_t``."""
-        detail = (
-            struct.pack("<iI", PROCESS_ID, USER_ID)
-            if self.addr is None
-            else struct.pack("<Q", self.addr)
-        )
-        return (struct.pack("<iii4x", self.number, 0, self.code) + detail).ljust(128, b"\0")
+        return (struct.pack("<iii4x", self.number, 0, self.code) + self.detail).ljust(128, b"\0")
+
+
+def _fault(number: int, code: int, addr: int) -> Signal:
+    return Signal(number, code, struct.pack("<Q", addr))
 
 
 def signal_of(cause: int, tval: int, memory: Memory) -> Signal:
     """The signal that Linux raises for a trap: SIGILL, SIGTRAP, SIGBUS or SIGSEGV."""
     if cause in (4, 6):
-        return Signal(SIGBUS, _BUS_ADRALN, tval)
+        return _fault(SIGBUS, _BUS_ADRALN, tval)
     if cause == 3:
-        return Signal(SIGTRAP, _TRAP_BRKPT, tval)
+        return _fault(SIGTRAP, _TRAP_BRKPT, tval)
     if cause in (12, 13, 15):
         mapped = memory.mapped(tval, 1)
-        return Signal(SIGSEGV, _SEGV_ACCERR if mapped else _SEGV_MAPERR, tval)
-    return Signal(SIGILL, _ILL_ILLOPC, tval)
+        return _fault(SIGSEGV, _SEGV_ACCERR if mapped else _SEGV_MAPERR, tval)
+    return _fault(SIGILL, _ILL_ILLOPC, tval)
 
 
 @dataclass(slots=True)
@@ -96,19 +101,90 @@ class Signals:
     """The process's signal actions, its mask, and what is pending."""
 
     memory: Memory
+    most_queued: Callable[[], int] = lambda: UNLIMITED
+    """RLIMIT_SIGPENDING."""
     actions: dict[int, Action] = field(default_factory=dict)
     mask: int = 0
-    pending: list[Signal] = field(default_factory=list)
+    pending_bits: int = 0
+    """The set of signals that are pending."""
+    sent: int = 0
+    """How many have become pending so far."""
     saved_mask: int | None = None
-    """The mask to come back to after `rt_sigsuspend`."""
+    """The mask to come back to after `rt_sigsuspend` and the like."""
     stack: tuple[int, int] | None = None
     """Start and size of the alternate stack."""
+    _queues: dict[int, deque[Signal]] = field(default_factory=dict)
+    _queued: int = 0
+    _wakes: int | None = None
+    """The signals that are not ignored, if it is known."""
     _trampoline: int = 0
 
     def send(self, signal: Signal) -> None:
-        """Make a signal pending; below 32 there is one of a kind."""
-        if signal.number >= 32 or all(p.number != signal.number for p in self.pending):
-            self.pending.append(signal)
+        """Make a signal pending; EAGAIN if there are too many of the kind that queues up."""
+        number = signal.number
+        if number < SIGRTMIN:
+            if self.pending_bits >> number - 1 & 1:
+                return
+        elif self._queued >= self.most_queued():
+            raise CallError(EAGAIN)
+        self._queues.setdefault(number, deque()).append(signal)
+        self._queued += 1
+        self.sent += 1
+        self.pending_bits |= 1 << number - 1
+
+    def take(self, wanted: int) -> Signal | None:
+        """Remove and give the pending signal with the lowest number of a set."""
+        bits = self.pending_bits & wanted
+        if not bits:
+            return None
+        number = (bits & -bits).bit_length()
+        queue = self._queues[number]
+        signal = queue.popleft()
+        self._queued -= 1
+        if not queue:
+            self.pending_bits &= ~(1 << number - 1)
+        return signal
+
+    @property
+    def interrupting(self) -> int:
+        """The set of signals that end a wait: they are neither blocked nor ignored."""
+        if self._wakes is None:
+            self._wakes = sum(1 << n - 1 for n in range(1, SIGNALS + 1) if not self._ignored(n))
+        return self._wakes & ~self.mask
+
+    def act_on(self, number: int, action: Action) -> None:
+        """Choose what a signal does."""
+        self.actions[number] = action
+        self._wakes = None
+        if self._ignored(number):
+            while self.take(1 << number - 1):
+                pass
+
+    def _ignored(self, number: int) -> bool:
+        handler = self.actions.get(number, Action()).handler
+        return handler == _SIG_IGN or (handler == _SIG_DFL and number in _IGNORED)
+
+    def restarts(self) -> bool:
+        """Whether a call that the next signal has interrupted begins anew after its handler."""
+        bits = self.pending_bits & self.interrupting
+        action = self.actions.get((bits & -bits).bit_length(), Action())
+        return action.handler not in (_SIG_DFL, _SIG_IGN) and bool(action.flags & _SA_RESTART)
+
+    @contextmanager
+    def masked(self, mask: int | None) -> Iterator[None]:
+        """Another mask while a call waits; a signal that ends the wait is handled under it."""
+        before = self.mask
+        if mask is not None:
+            self.set_mask(mask)
+        try:
+            yield
+        except CallError as error:
+            if error.code == EINTR and mask is not None:
+                self.saved_mask = before
+            raise
+        finally:
+            if self.saved_mask is None:
+                self.mask = before
 
     def set_mask(self, mask: int) -> None:
         """Block signals; SIGKILL and SIGSTOP can't be."""
@@ -137,10 +213,7 @@ class Signals:
 
     def deliver(self, state: State) -> None:
         """Act on what is pending and not blocked; raises `ProcessExit` if that ends the process."""
-        for signal in sorted(self.pending, key=lambda s: s.number):
-            if self.mask >> signal.number - 1 & 1:
-                continue
-            self.pending.remove(signal)
+        while (signal := self.take(~self.mask)) is not None:
             self._act(signal, state)  # handlers stack up, and so the last signal's runs first
         self._restore_mask()
 
@@ -162,7 +235,7 @@ class Signals:
         """Whether a handler runs now."""
         action = self.actions.get(signal.number, Action())
         number = signal.number
-        if action.handler == _SIG_IGN or (action.handler == _SIG_DFL and number in _IGNORED):
+        if self._ignored(number):
             return False
         if action.handler == _SIG_DFL:
             if number in _STOPS:
@@ -170,7 +243,7 @@ class Signals:
             raise Killed(number)
         self._enter(signal, action, state)
         if action.flags & _SA_RESETHAND:
-            del self.actions[number]
+            self.act_on(number, Action())
         blocked = action.mask | (0 if action.flags & _SA_NODEFER else 1 << number - 1)
         self.set_mask(self.mask | blocked)
         return True

@@ -1,5 +1,31 @@
 """The system calls by subject.  Importing this package fills `rvsim.linux.table.CALLS`."""
 
-from rvsim.linux.calls import io, memory, paths, signals, system, threads, time
+from rvsim.linux.calls import (
+    events,
+    filesystem,
+    identity,
+    io,
+    memory,
+    paths,
+    polling,
+    signals,
+    system,
+    threads,
+    time,
+    transfer,
+)
 
-__all__ = ["io", "memory", "paths", "signals", "system", "threads", "time"]
+__all__ = [
+    "events",
+    "filesystem",
+    "identity",
+    "io",
+    "memory",
+    "paths",
+    "polling",
+    "signals",
+    "system",
+    "threads",
+    "time",
+    "transfer",
+]

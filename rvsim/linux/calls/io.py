@@ -3,33 +3,55 @@
 from __future__ import annotations
 
 import struct
+from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
-from rvsim.linux.errno import EBADF, EFAULT, EINVAL, ENOTDIR, ENOTTY, EPERM, CallError
+from rvsim.linux.errno import (
+    EAGAIN,
+    EBADF,
+    EFAULT,
+    EINTR,
+    EINVAL,
+    ENOTDIR,
+    ENOTTY,
+    EPERM,
+    EPIPE,
+    ERESTARTSYS,
+    CallError,
+)
 from rvsim.linux.files import (
     MOST_FILES,
     O_APPEND,
     O_CLOEXEC,
     O_NONBLOCK,
+    POLLERR,
+    POLLHUP,
     Folder,
     OpenFile,
+    WouldBlock,
 )
+from rvsim.linux.pipes import PipeEnd
+from rvsim.linux.signals import SIGPIPE, Signal
 from rvsim.linux.table import Addr, Flags, Int, Long, Size, syscall
+from rvsim.linux.waiting import PART, CutShort
 from rvsim.mem import R, W
 
 if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
 
-_LARGEST_TRANSFER: Final = 0x7FFF_F000
-_CHUNK: Final = 1 << 20
+LARGEST_TRANSFER: Final = 0x7FFF_F000
 _MOST_VECTORS: Final = 1024
 _DIRENT: Final = struct.Struct("<QqHB")
 _F_DUPFD_CLOEXEC: Final = 1030
+_F_SETPIPE_SZ: Final = 1031
 _F_UNLCK: Final = 2
+TO_READ: Final = OpenFile.READABLE | POLLHUP
+TO_WRITE: Final = OpenFile.WRITABLE | POLLERR
 _FD_CLOEXEC: Final = 1
 
 
-def _file(process: LinuxProcess, fd: int, *, write: bool) -> OpenFile:
+def open_to(process: LinuxProcess, fd: int, *, write: bool) -> OpenFile:
+    """The file of a descriptor that is open to be read, or written; else EBADF."""
     file = process.files[fd]
     if not (file.writable if write else file.readable):
         raise CallError(EBADF)
@@ -37,53 +59,142 @@ def _file(process: LinuxProcess, fd: int, *, write: bool) -> OpenFile:
 
 
 def _vectors(process: LinuxProcess, addr: int, count: int, need: int) -> list[tuple[int, int]]:
-    """(address, length) of the buffers, all of which the guest may access."""
+    """(address, length) of the buffers, all of which the guest may access.
+
+    As in Linux, a sum that is no `ssize_t` is an error, and what is too much for one call is cut.
+    """
     if not 0 <= count <= _MOST_VECTORS:
         raise CallError(EINVAL)
     words = struct.unpack(f"<{2 * count}Q", process.get(addr, 16 * count))
-    vectors = list(zip(words[::2], words[1::2], strict=True))
-    if any(length >> 63 for _, length in vectors):
+    if sum(words[1::2]) >> 63:
         raise CallError(EINVAL)
-    for start, length in vectors:
-        process.check(start, length, need)
+    vectors = []
+    left = LARGEST_TRANSFER
+    for start, length in zip(words[::2], words[1::2], strict=True):
+        vectors.append((start, min(length, left)))
+        process.check(start, min(length, left), need)
+        left -= min(length, left)
     return vectors
 
 
+def waiting(process: LinuxProcess, file: OpenFile, events: int, attempt: Callable[[], int]) -> int:
+    """The result of an attempt to read or write, after a wait if the file makes it wait.
+
+    A signal restarts the call where its handler says so.
+    """
+    while True:
+        try:
+            return attempt()
+        except WouldBlock as blocked:
+            if file.flags & O_NONBLOCK:
+                return EAGAIN
+            why = f"the program waits for {blocked.what}"
+        try:
+            process.waiter.wait(why, ready=lambda: bool(file.events() & events), files=[file])
+        except CallError as error:
+            return ERESTARTSYS if error.code == EINTR else error.code
+
+
 def _read_into(
-    process: LinuxProcess, file: OpenFile, addr: int, count: int, at: int | None
-) -> tuple[int, bool]:
-    """(bytes read, whether there may be more).  Only what is read has to have room."""
-    room = process.room(addr, min(count, _LARGEST_TRANSFER), W)
-    if count and not room:
-        raise CallError(EFAULT)
+    process: LinuxProcess, file: OpenFile, vectors: list[tuple[int, int]], at: int | None
+) -> int:
+    """Fill the buffers, one after the other.  Only what is read has to have room."""
+
+    def attempt() -> int:
+        done = 0
+        for addr, count in vectors:
+            room = process.room(addr, min(count, LARGEST_TRANSFER), W)
+            if count and not room:
+                return done or EFAULT
+            more = _read_part(process, file, addr, room, None if at is None else at + done, done)
+            done += more
+            if more < count:
+                break
+        return done
+
+    return waiting(process, file, TO_READ, attempt)
+
+
+def _read_part(
+    process: LinuxProcess, file: OpenFile, addr: int, count: int, at: int | None, before: int
+) -> int:
+    """Bytes read into one buffer; a file that has no more for now ends a read that has some."""
     done = 0
-    while done < room:
-        wanted = min(_CHUNK, room - done)
-        content = file.read(wanted, None if at is None else at + done)
-        process.memory.write(addr + done, content)
+    for start, wanted in process.deadline.parts(count):
+        try:
+            content = file.read(wanted, None if at is None else at + start)
+        except (WouldBlock, CutShort):
+            if before + done:
+                break
+            raise
+        process.memory.write(addr + start, content)
         done += len(content)
         if len(content) < wanted:
-            return done, False
-    return done, True
+            break
+    return done
 
 
 def _write_from(
-    process: LinuxProcess, file: OpenFile, addr: int, count: int, at: int | None
+    process: LinuxProcess, file: OpenFile, vectors: list[tuple[int, int]], at: int | None
+) -> int:
+    """Write the buffers as if they were one."""
+    total = sum(length for _, length in vectors)
+    return _write(process, file, total, lambda done: _gather(process, vectors, done), at)
+
+
+def write_all(process: LinuxProcess, file: OpenFile, content: bytes, at: int | None) -> int:
+    """Write bytes of the kernel's; how many, or an error."""
+    return _write(process, file, len(content), lambda done: content[done:], at)
+
+
+def _write(
+    process: LinuxProcess,
+    file: OpenFile,
+    total: int,
+    content_from: Callable[[int], bytes],
+    at: int | None,
 ) -> int:
     done = 0
-    while done < count:
-        content = process.memory.read(addr + done, min(_CHUNK, count - done))
-        written = file.write(content, None if at is None else at + done)
-        done += written
-        if written < len(content):
+
+    def attempt() -> int:
+        nonlocal done
+        while done < total and not (done and process.deadline.is_over()):
+            content = content_from(done)
+            written = file.write(content, None if at is None else at + done)
+            done += written
+            if written < len(content) and not file.waits_for_room:
+                break
+        return done
+
+    try:
+        result = waiting(process, file, TO_WRITE, attempt)
+    except CallError as error:
+        result = error.code
+        if result == EPIPE:
+            process.signals.send(Signal(SIGPIPE))
+    return done or result
+
+
+def _gather(process: LinuxProcess, vectors: list[tuple[int, int]], skipped: int) -> bytes:
+    """The next bytes to write: short buffers are one."""
+    contents = []
+    left = PART
+    for addr, length in vectors:
+        start = min(skipped, length)
+        skipped -= start
+        part = min(left, length - start)
+        if part:
+            contents.append(process.memory.read(addr + start, part))
+            left -= part
+        if not left:
             break
-    return done
+    return b"".join(contents)
 
 
 @syscall(63, "read")
 def read(process: LinuxProcess, fd: Int, addr: Addr, count: Size) -> int:
     """Read at the position; like Linux at most 2 GiB less a page at once."""
-    return _read_into(process, _file(process, fd, write=False), addr, count, None)[0]
+    return _read_into(process, open_to(process, fd, write=False), [(addr, count)], None)
 
 
 @syscall(67, "pread64")
@@ -91,57 +202,60 @@ def pread64(process: LinuxProcess, fd: Int, addr: Addr, count: Size, at: Long) -
     """Read at a place of the file, and keep the position."""
     if at < 0:
         return EINVAL
-    return _read_into(process, _file(process, fd, write=False), addr, count, at)[0]
+    return _read_into(process, open_to(process, fd, write=False), [(addr, count)], at)
 
 
 @syscall(65, "readv")
 def readv(process: LinuxProcess, fd: Int, addr: Addr, count: Int) -> int:
     """Read into several buffers, one after the other."""
-    file = _file(process, fd, write=False)
-    total = 0
-    for start, length in _vectors(process, addr, count, W):
-        done, more = _read_into(process, file, start, length, None)
-        total += done
-        if not more:
-            break
-    return total
+    file = open_to(process, fd, write=False)
+    return _read_into(process, file, _vectors(process, addr, count, W), None)
+
+
+@syscall(69, "preadv")
+def preadv(process: LinuxProcess, fd: Int, addr: Addr, count: Int, at: Long) -> int:
+    """Read into several buffers from a place of the file."""
+    if at < 0:
+        return EINVAL
+    file = open_to(process, fd, write=False)
+    return _read_into(process, file, _vectors(process, addr, count, W), at)
 
 
 @syscall(64, "write")
 def write(process: LinuxProcess, fd: Int, addr: Addr, count: Size) -> int:
     """Write at the position; like Linux at most 2 GiB less a page at once."""
-    file = _file(process, fd, write=True)
-    count = Size(min(count, _LARGEST_TRANSFER))
-    process.check(addr, count, R)
-    return _write_from(process, file, addr, count, None)
+    return _write_from(process, open_to(process, fd, write=True), _one(process, addr, count), None)
 
 
 @syscall(68, "pwrite64")
 def pwrite64(process: LinuxProcess, fd: Int, addr: Addr, count: Size, at: Long) -> int:
     """Write at a place of the file, and keep the position."""
-    file = _file(process, fd, write=True)
+    file = open_to(process, fd, write=True)
     if at < 0:
         return EINVAL
-    count = Size(min(count, _LARGEST_TRANSFER))
+    return _write_from(process, file, _one(process, addr, count), at)
+
+
+def _one(process: LinuxProcess, addr: int, count: int) -> list[tuple[int, int]]:
+    count = min(count, LARGEST_TRANSFER)
     process.check(addr, count, R)
-    return _write_from(process, file, addr, count, at)
+    return [(addr, count)]
 
 
 @syscall(66, "writev")
 def writev(process: LinuxProcess, fd: Int, addr: Addr, count: Int) -> int:
     """Write several buffers as if they were one."""
-    file = _file(process, fd, write=True)
-    vectors = _vectors(process, addr, count, R)
-    total = sum(length for _, length in vectors)
-    if total <= _CHUNK:
-        return file.write(b"".join(process.memory.read(*v) for v in vectors)) if total else 0
-    done = 0
-    for start, length in vectors:
-        written = _write_from(process, file, start, length, None)
-        done += written
-        if written < length:
-            break
-    return done
+    file = open_to(process, fd, write=True)
+    return _write_from(process, file, _vectors(process, addr, count, R), None)
+
+
+@syscall(70, "pwritev")
+def pwritev(process: LinuxProcess, fd: Int, addr: Addr, count: Int, at: Long) -> int:
+    """Write several buffers to a place of the file."""
+    file = open_to(process, fd, write=True)
+    if at < 0:
+        return EINVAL
+    return _write_from(process, file, _vectors(process, addr, count, R), at)
 
 
 @syscall(62, "lseek")
@@ -251,6 +365,11 @@ def fcntl(process: LinuxProcess, fd: Int, command: Int, argument: Size) -> int:
             if (argument ^ file.flags) & O_APPEND:
                 return EPERM
             file.flags = file.flags & ~changes | argument & changes
+        case 1031 | 1032:  # F_SETPIPE_SZ, F_GETPIPE_SZ
+            if not isinstance(file, PipeEnd):
+                return EBADF
+            pipe = file.pipe
+            return pipe.resize(argument) if command == _F_SETPIPE_SZ else pipe.capacity
         case 5:  # F_GETLK: l_type says that nobody holds a lock
             process.put(Addr(argument), struct.pack("<H", _F_UNLCK))
         case 6 | 7:  # F_SETLK, F_SETLKW

@@ -208,6 +208,52 @@ def msync(process: LinuxProcess, addr: Addr, length: Size, flags: Flags) -> int:
     return 0 if process.memory.mapped(addr, length) else ENOMEM
 
 
+@syscall(232, "mincore")
+def mincore(process: LinuxProcess, addr: Addr, length: Size, out: Addr) -> int:
+    """All that is mapped is in memory."""
+    if addr % PAGE:
+        return EINVAL
+    if not process.memory.mapped(addr, length):
+        return ENOMEM
+    process.put(out, b"\1" * (_page_up(length) // PAGE))
+    return 0
+
+
+def _lock(process: LinuxProcess, addr: int, length: int) -> int:
+    start = addr // PAGE * PAGE
+    return 0 if process.memory.mapped(start, _page_up(addr + length - start)) else ENOMEM
+
+
+@syscall(228, "mlock")
+def mlock(process: LinuxProcess, addr: Addr, length: Size) -> int:
+    """Nothing is ever paged out."""
+    return _lock(process, addr, length)
+
+
+@syscall(284, "mlock2")
+def mlock2(process: LinuxProcess, addr: Addr, length: Size, flags: Flags) -> int:
+    """As mlock."""
+    return EINVAL if flags & ~1 else _lock(process, addr, length)
+
+
+@syscall(229, "munlock")
+def munlock(process: LinuxProcess, addr: Addr, length: Size) -> int:
+    """As mlock: nothing changes."""
+    return _lock(process, addr, length)
+
+
+@syscall(230, "mlockall")
+def mlockall(process: LinuxProcess, flags: Flags) -> int:
+    """Nothing is ever paged out."""
+    return 0 if flags and not flags & ~7 and flags != 4 else EINVAL
+
+
+@syscall(231, "munlockall")
+def munlockall(process: LinuxProcess) -> int:
+    """As mlockall: nothing changes."""
+    return 0
+
+
 def _page_up(length: int) -> int:
     return -(-length // PAGE) * PAGE
 

@@ -5,11 +5,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING
 
-from rvsim.linux.calls.time import timespec
+from rvsim.linux.calls.time import timeout
 from rvsim.linux.errno import EAGAIN, EFAULT, EINTR, EINVAL, ESRCH, CallError
 from rvsim.linux.signals import SI_TKILL, SI_USER, SIGKILL, Action, Signal, check_number
 from rvsim.linux.system import PROCESS_ID
-from rvsim.linux.table import Addr, BlockedForEver, Int, Size, syscall
+from rvsim.linux.table import Addr, Int, Size, syscall
 
 if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
@@ -19,7 +19,8 @@ _SIGSTOP = 19
 _BLOCK, _UNBLOCK, _SETMASK = 0, 1, 2
 
 
-def _set(process: LinuxProcess, addr: int, size: int) -> int:
+def signal_set(process: LinuxProcess, addr: int, size: int) -> int:
+    """The set of signals at an address, bit 0 for signal 1."""
     if size != _SET_SIZE:
         raise CallError(EINVAL)
     return int.from_bytes(process.get(addr, _SET_SIZE), "little")
@@ -30,13 +31,12 @@ def rt_sigaction(process: LinuxProcess, number: Int, new: Addr, old: Addr, size:
     """Choose what a signal does."""
     if size != _SET_SIZE or (new and number in (SIGKILL, _SIGSTOP)):
         return EINVAL
-    actions = process.signals.actions
-    before = actions.get(check_number(number), Action())
+    before = process.signals.actions.get(check_number(number), Action())
     after = Action(*struct.unpack("<QQQ", process.get(new, 24))) if new else None
     if old:
         process.put(old, struct.pack("<QQQ", before.handler, before.flags, before.mask))
     if after is not None:
-        actions[number] = after
+        process.signals.act_on(number, after)
     return 0
 
 
@@ -48,7 +48,7 @@ def rt_sigprocmask(process: LinuxProcess, how: Int, new: Addr, old: Addr, size: 
     if size != _SET_SIZE:
         return EINVAL
     if new:
-        bits = _set(process, new, size)
+        bits = signal_set(process, new, size)
         if how not in (_BLOCK, _UNBLOCK, _SETMASK):
             return EINVAL
         signals.set_mask({_BLOCK: before | bits, _UNBLOCK: before & ~bits, _SETMASK: bits}[how])
@@ -62,40 +62,35 @@ def rt_sigpending(process: LinuxProcess, addr: Addr, size: Size) -> int:
     """Tell which signals wait for being unblocked."""
     if size > _SET_SIZE:
         return EINVAL
-    bits = 0
-    for signal in process.signals.pending:
-        bits |= 1 << signal.number - 1
-    process.put(addr, bits.to_bytes(_SET_SIZE, "little")[:size])
+    process.put(addr, process.signals.pending_bits.to_bytes(_SET_SIZE, "little")[:size])
     return 0
 
 
 @syscall(133, "rt_sigsuspend")
 def rt_sigsuspend(process: LinuxProcess, addr: Addr, size: Size) -> int:
-    """Wait for a signal, which can only be one that is pending."""
-    signals = process.signals
-    mask = _set(process, addr, size)
-    if all(mask >> signal.number - 1 & 1 for signal in signals.pending):
-        raise BlockedForEver("rt_sigsuspend waits for a signal that nobody can send")
-    signals.saved_mask = signals.mask
-    signals.set_mask(mask)
+    """Wait for a signal: one that is pending, or a timer's."""
+    with process.signals.masked(signal_set(process, addr, size)):
+        process.waiter.wait("rt_sigsuspend waits for a signal that nobody can send")
     return EINTR
 
 
 @syscall(137, "rt_sigtimedwait")
 def rt_sigtimedwait(
-    process: LinuxProcess, addr: Addr, info: Addr, timeout: Addr, size: Size
+    process: LinuxProcess, addr: Addr, info: Addr, duration: Addr, size: Size
 ) -> int:
-    """Take a pending signal; else the time has to run out."""
-    wanted = _set(process, addr, size)
-    for signal in process.signals.pending:
-        if wanted >> signal.number - 1 & 1:
-            process.signals.pending.remove(signal)
-            if info:
-                process.put(info, signal.info())
-            return signal.number
-    if not timeout:
-        raise BlockedForEver("rt_sigtimedwait waits for a signal that nobody can send")
-    process.clock.sleep(timespec(process, timeout))
+    """Take a pending signal; else the time has to run out, or a timer sends one."""
+    wanted = signal_set(process, addr, size)
+    signals = process.signals
+    try:
+        why = "rt_sigtimedwait waits for a signal that nobody can send"
+        process.waiter.wait(why, until=timeout(process, duration), signals=wanted)
+    except CallError as error:
+        signal = signals.take(wanted)
+        if error.code != EINTR or signal is None:
+            raise
+        if info:
+            process.put(info, signal.info())
+        return signal.number
     return EAGAIN
 
 
@@ -145,4 +140,24 @@ def tgkill(process: LinuxProcess, pid: Int, tid: Int, number: Int) -> int:
 def _send(process: LinuxProcess, number: int, code: int) -> int:
     if number:
         process.signals.send(Signal(check_number(number), code))
+    return 0
+
+
+@syscall(138, "rt_sigqueueinfo")
+def rt_sigqueueinfo(process: LinuxProcess, pid: Int, number: Int, info: Addr) -> int:
+    """Send a signal with a value to oneself."""
+    return _send_info(process, number, info) if pid == PROCESS_ID else ESRCH
+
+
+@syscall(240, "rt_tgsigqueueinfo")
+def rt_tgsigqueueinfo(process: LinuxProcess, pid: Int, tid: Int, number: Int, info: Addr) -> int:
+    """Send a signal with a value to the only thread."""
+    return _send_info(process, number, info) if pid == tid == PROCESS_ID else ESRCH
+
+
+def _send_info(process: LinuxProcess, number: int, info: int) -> int:
+    content = process.get(info, 128)
+    (code,) = struct.unpack_from("<i", content, 8)
+    if number:
+        process.signals.send(Signal(check_number(number), code, content[16:]))
     return 0

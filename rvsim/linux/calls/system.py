@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 from rvsim.linux.errno import EINVAL, EPERM, ESRCH
 from rvsim.linux.status import USER_ID
-from rvsim.linux.system import LIMITS, PARENT_ID, PROCESS_ID, UNAME
+from rvsim.linux.system import LIMITS, PARENT_ID, PROCESS_ID, UNAME, VECTOR_OFF, VECTOR_ON
 from rvsim.linux.table import Addr, Flags, Int, ProcessExit, Size, syscall
 from rvsim.mem import W
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 
 _FIELD: Final = 65
 _GRND_FLAGS: Final = 7
-_CHUNK: Final = 1 << 20
-_PR_SET_NAME, _PR_GET_NAME = 15, 16
 _NAME_SIZE: Final = 16
+_TIMER_SLACK: Final = 50_000
+_CAPABILITIES_1, _CAPABILITIES_2, _CAPABILITIES_3 = 0x1998_0330, 0x2007_1026, 0x2008_0522
 
 
 @syscall(93, "exit")
@@ -118,7 +118,7 @@ def prlimit64(process: LinuxProcess, pid: Int, resource: Int, new: Addr, old: Ad
         if hard > LIMITS[resource][1]:
             return EPERM
     if old:
-        process.put(old, struct.pack("<QQ", *process.limits.get(resource, LIMITS[resource])))
+        process.put(old, struct.pack("<QQ", *process.limits[resource]))
     if new:
         process.limits[resource] = soft, hard
     return 0
@@ -143,21 +143,73 @@ def getrandom(process: LinuxProcess, addr: Addr, count: Size, flags: Flags) -> i
         return EINVAL
     count = Size(min(count, 0x1FF_FFFF))
     process.check(addr, count, W)
-    for start in range(addr, addr + count, _CHUNK):
-        process.put(start, process.random(min(_CHUNK, addr + count - start)))
-    return count
+    done = 0
+    for start, length in process.deadline.parts(count):
+        process.put(addr + start, process.random(length))
+        done = start + length
+    return done
 
 
 @syscall(167, "prctl")
 def prctl(process: LinuxProcess, option: Int, argument: Addr) -> int:
-    """Set or tell the thread's name; nothing else."""
-    if option == _PR_SET_NAME:
-        process.thread_name = process.text(argument)[: _NAME_SIZE - 1]
-        return 0
-    if option == _PR_GET_NAME:
-        process.put(argument, process.thread_name.ljust(_NAME_SIZE, b"\0"))
-        return 0
-    return EINVAL
+    """Settings of the process: those that change nothing are taken, a few are told."""
+    match option:
+        case 15:  # PR_SET_NAME
+            process.thread_name = process.text(argument)[: _NAME_SIZE - 1]
+        case 16:  # PR_GET_NAME
+            process.put(argument, process.thread_name.ljust(_NAME_SIZE, b"\0"))
+        case 3 | 39:  # PR_GET_DUMPABLE, PR_GET_NO_NEW_PRIVS
+            return 1
+        case 30:  # PR_GET_TIMERSLACK
+            return _TIMER_SLACK
+        case 2 | 37:  # PR_GET_PDEATHSIG, PR_GET_CHILD_SUBREAPER
+            process.put(argument, bytes(4))
+        case 1 | 4 | 29 | 36 | 38:
+            # PR_SET_PDEATHSIG, _DUMPABLE, _TIMERSLACK, _CHILD_SUBREAPER, _NO_NEW_PRIVS
+            return 0
+        case 42:  # PR_GET_THP_DISABLE
+            return 0
+        case 69:  # PR_RISCV_V_SET_CONTROL
+            return _set_vector_control(process, argument)
+        case 70 if process.has_vector:  # PR_RISCV_V_GET_CONTROL
+            return process.vector_control
+        case _:
+            return EINVAL
+    return 0
+
+
+def _set_vector_control(process: LinuxProcess, control: int) -> int:
+    """The next program's default, and whether it is inherited, are noted; this one keeps V."""
+    now, after = control & 3, control >> 2 & 3
+    if not process.has_vector or control & ~0x1F or 3 in (now, after):
+        return EINVAL
+    if now == VECTOR_OFF:
+        return EPERM  # as Linux answers a program that is using its vector registers
+    process.vector_control = VECTOR_ON | after << 2 | control & 0x10
+    return 0
+
+
+@syscall(92, "personality")
+def personality(process: LinuxProcess, persona: Flags) -> int:
+    """PER_LINUX; the layout is the same in each run in any case."""
+    old = process.persona
+    if persona & 0xFFFF_FFFF != 0xFFFF_FFFF:
+        process.persona = persona & 0xFFFF_FFFF
+    return old
+
+
+@syscall(90, "capget")
+def capget(process: LinuxProcess, header: Addr, data: Addr) -> int:
+    """No capabilities, as for any user."""
+    version, pid = struct.unpack("<Ii", process.get(header, 8))
+    if version not in (_CAPABILITIES_1, _CAPABILITIES_2, _CAPABILITIES_3):
+        process.put(header, struct.pack("<I", _CAPABILITIES_3))
+        return EINVAL if data else 0
+    if pid not in (0, PROCESS_ID):
+        return EINVAL if pid < 0 else ESRCH
+    if data:
+        process.put(data, bytes(12 if version == _CAPABILITIES_1 else 24))
+    return 0
 
 
 @syscall(258, "riscv_hwprobe")
@@ -171,10 +223,9 @@ def riscv_hwprobe(
         mask = process.get(cpus, min(cpu_size, 8))
         if not mask or not mask[0] & 1:
             return EINVAL
-    for addr in range(pairs, pairs + 16 * count, 16):
-        (key,) = struct.unpack("<q", process.get(addr, 8))
-        known = key in process.probe
-        process.put(addr, struct.pack("<qQ", key if known else -1, process.probe.get(key, 0)))
+    words = struct.unpack(f"<{2 * count}q", process.get(pairs, 16 * count))
+    answers = [(key, process.probe[key]) if key in process.probe else (-1, 0) for key in words[::2]]
+    process.put(pairs, b"".join(struct.pack("<qQ", *answer) for answer in answers))
     return 0
 
 

@@ -6,9 +6,19 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from rvsim.linux.calls.time import timespec
-from rvsim.linux.errno import EAGAIN, EINVAL, ENOSYS, EPERM, ESRCH, ETIMEDOUT
+from rvsim.linux.errno import (
+    EAGAIN,
+    ECHILD,
+    EINTR,
+    EINVAL,
+    ENOSYS,
+    ERESTARTSYS,
+    ESRCH,
+    ETIMEDOUT,
+    CallError,
+)
 from rvsim.linux.system import PROCESS_ID
-from rvsim.linux.table import Addr, BlockedForEver, Flags, Int, Size, syscall
+from rvsim.linux.table import Addr, Flags, Int, Size, syscall
 
 if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
@@ -17,6 +27,8 @@ _CPU_SET: Final = struct.pack("<Q", 1)
 _WAIT, _WAKE, _WAIT_BITSET, _WAKE_BITSET = 0, 1, 9, 10
 _FUTEX_PRIVATE, _FUTEX_REALTIME = 128, 256
 _REALTIME, _MONOTONIC = 0, 1
+_MEMBARRIERS: Final = 0x7F
+"""MEMBARRIER_CMD_GLOBAL to REGISTER_PRIVATE_EXPEDITED_SYNC_CORE: one bit each."""
 
 
 @syscall(96, "set_tid_address")
@@ -39,7 +51,7 @@ def rseq(process: LinuxProcess, addr: Addr, length: Size, flags: Int, signature:
 
 @syscall(98, "futex")
 def futex(
-    process: LinuxProcess, addr: Addr, operation: Int, value: Int, timeout: Addr, second: Addr
+    process: LinuxProcess, addr: Addr, operation: Int, value: Int, duration: Addr, second: Addr
 ) -> int:
     """Wait while a word has a value, or wake who waits: there is no second thread that could."""
     command = operation & ~(_FUTEX_PRIVATE | _FUTEX_REALTIME)
@@ -52,13 +64,16 @@ def futex(
         return ENOSYS
     if word != value:
         return EAGAIN
-    if not timeout:
-        raise BlockedForEver(f"futex {addr:#x} has no second thread to wake the only one")
-    wanted = timespec(process, timeout)
-    if command == _WAIT_BITSET:  # a point in time, not a duration
-        clock = _REALTIME if operation & _FUTEX_REALTIME else _MONOTONIC
-        wanted -= process.clock.now(clock)
-    process.clock.sleep(wanted)
+    until = None
+    if duration:
+        until = process.clock.now(_MONOTONIC) + timespec(process, duration)
+        if command == _WAIT_BITSET:  # a point in time, not a duration
+            until -= process.clock.now(_REALTIME if operation & _FUTEX_REALTIME else _MONOTONIC)
+    try:
+        why = f"futex {addr:#x} has no second thread to wake the only one"
+        process.waiter.wait(why, until=until)
+    except CallError as error:
+        return ERESTARTSYS if error.code == EINTR and not duration else error.code
     return ETIMEDOUT
 
 
@@ -97,19 +112,23 @@ def getcpu(process: LinuxProcess, cpu: Addr, node: Addr, cache: Addr) -> int:
     return 0
 
 
-@syscall(119, "sched_setscheduler")
-def sched_setscheduler(process: LinuxProcess, pid: Int, policy: Int, param: Addr) -> int:
-    """Only the usual policy, as for a user without privileges."""
-    return 0 if policy == 0 else EPERM
-
-
-@syscall(120, "sched_getscheduler")
-def sched_getscheduler(process: LinuxProcess, pid: Int) -> int:
-    """SCHED_OTHER."""
-    return 0
-
-
 @syscall(283, "membarrier")
 def membarrier(process: LinuxProcess, command: Int, flags: Flags, cpu: Int) -> int:
-    """No barrier is ever missing with one thread; libraries do without the call."""
-    return 0 if command == 0 else EINVAL
+    """No barrier is ever missing with one thread."""
+    if flags or command < 0 or command & ~_MEMBARRIERS or command.bit_count() > 1:
+        return EINVAL
+    return 0 if command else _MEMBARRIERS
+
+
+@syscall(95, "waitid")
+def waitid(
+    process: LinuxProcess, kind: Int, which: Int, info: Addr, options: Flags, usage: Addr
+) -> int:
+    """There are no children to wait for."""
+    return ECHILD
+
+
+@syscall(260, "wait4")
+def wait4(process: LinuxProcess, pid: Int, status: Addr, options: Flags, usage: Addr) -> int:
+    """There are no children to wait for."""
+    return ECHILD
