@@ -48,7 +48,9 @@ class Epoll(AnonymousFile):
             raise CallError(EPERM)
         if (fd, id(file)) in self._interests:
             raise CallError(EEXIST)
-        if isinstance(file, Epoll) and (file is self or self.inside or file.holds_epoll()):
+        if file is self:
+            raise CallError(EINVAL)
+        if isinstance(file, Epoll) and (self.inside or file.holds_epoll()):
             raise CallError(ELOOP)
         if len(self._open()) >= MOST_FILES:
             raise CallError(ENOSPC)

@@ -61,6 +61,8 @@ class OpenFile:
     """The guest's name of a folder, from which relative names start."""
     watchable = True
     """Whether epoll takes it: not files and folders, which are always ready."""
+    has_places = False
+    """Whether it can be read and written at a place; if not, it is a stream."""
     waits_for_room = False
     """Whether a write that it does not take whole waits for room."""
     closed = False
@@ -135,8 +137,6 @@ class Output(OpenFile):
         self._sink = sink
 
     def write(self, content: bytes, at: int | None = None) -> int:
-        if at is not None:
-            raise CallError(ESPIPE)
         self._sink(content)
         return len(content)
 
@@ -160,8 +160,6 @@ class Input(OpenFile):
         self._clock = clock
 
     def read(self, count: int, at: int | None = None) -> bytes:
-        if at is not None:
-            raise CallError(ESPIPE)
         if self._source is None or not count:
             return b""
         if self._fd is not None:
@@ -193,6 +191,8 @@ def _descriptor_of(source: BinaryIO | None) -> int | None:
 class Device(OpenFile):
     """/dev/null, /dev/zero, /dev/random or /dev/urandom."""
 
+    has_places = True
+
     def __init__(self, flags: int, content: Callable[[int], bytes]) -> None:
         super().__init__(flags)
         self._content = content
@@ -213,6 +213,7 @@ class Device(OpenFile):
 class HostFile(OpenFile):
     """A regular file of the host, by its descriptor."""
 
+    has_places = True
     watchable = False
 
     def __init__(self, fd: int, flags: int) -> None:
@@ -270,6 +271,7 @@ class HostFile(OpenFile):
 class Folder(OpenFile):
     """A folder of the host; its entries are sorted, so that each run sees the same order."""
 
+    has_places = True
     watchable = False
 
     def __init__(self, fd: int, flags: int, parts: Parts) -> None:

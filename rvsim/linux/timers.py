@@ -160,8 +160,9 @@ class TimerFile(AnonymousFile):
 
     def _expired(self) -> int:
         new = self.timer.take()
+        if new and not self._count:
+            self.activity += 1  # Linux tells of no further time before the first is read
         self._count += new
-        self.activity += new
         return self._count
 
     def read(self, count: int, at: int | None = None) -> bytes:
@@ -177,4 +178,4 @@ class TimerFile(AnonymousFile):
         return self.READABLE if self._expired() else 0
 
     def changes_at(self) -> int | None:
-        return self.timer.expires
+        return None if self._count else self.timer.expires

@@ -96,6 +96,32 @@ def test_signals_to_oneself(kind: str, end: str, code: int) -> None:
     assert ended.code == code
 
 
+@pytest.mark.parametrize("kind", ["musl-static", "glibc-pie"])
+def test_pipes_polls_timers_and_other_events(kind: str) -> None:
+    program = build("events", kind)
+    notes: list[str] = []
+    ended, _ = run_here(program, kind, notes=notes)
+    assert ended == run_under_qemu(require_qemu(), program)
+    assert notes == []
+
+
+@pytest.mark.parametrize("cost", [None, pytest.param("x60", marks=pytest.mark.slow)])
+def test_timers_interrupt_at_the_same_instruction_in_both_engines_and_in_parts(
+    cost: str | None,
+) -> None:
+    program = build("events", "musl-static")
+    ends = []
+    for engine, part in (("jit", None), ("jit", 777_777), ("numpy", None)):
+        machine = Machine(engine=engine, cost=cost)
+        machine.load(program)
+        result = machine.run(max_insns=part)
+        while result.reason == "max_insns":
+            result = machine.run(max_insns=part)
+        ends.append((result.exit_code, result.stdout, result.instret, result.cycle))
+    assert len(set(ends)) == 1
+    assert ends[0][0] == 0
+
+
 @pytest.mark.parametrize("kind", ["musl-static", "glibc-static", "glibc-pie"])
 def test_the_same_run_twice_is_the_same(kind: str) -> None:
     program = build("clocks", kind)

@@ -17,6 +17,7 @@ from rvsim.linux.errno import (
     EPERM,
     EPIPE,
     ERESTARTSYS,
+    ESPIPE,
     CallError,
 )
 from rvsim.linux.files import (
@@ -58,22 +59,35 @@ def open_to(process: LinuxProcess, fd: int, *, write: bool) -> OpenFile:
     return file
 
 
+def _open_at(process: LinuxProcess, fd: int, at: int, *, write: bool) -> OpenFile:
+    """The same for a read or write at a place of the file."""
+    file = open_to(process, fd, write=write)
+    if at < 0:
+        raise CallError(EINVAL)
+    if not file.has_places:
+        raise CallError(ESPIPE)
+    return file
+
+
 def _vectors(process: LinuxProcess, addr: int, count: int, need: int) -> list[tuple[int, int]]:
     """(address, length) of the buffers, all of which the guest may access.
 
-    As in Linux, a sum that is no `ssize_t` is an error, and what is too much for one call is cut.
+    As in Linux, what is too much for one call is cut.
     """
     if not 0 <= count <= _MOST_VECTORS:
         raise CallError(EINVAL)
     words = struct.unpack(f"<{2 * count}Q", process.get(addr, 16 * count))
-    if sum(words[1::2]) >> 63:
+    pairs = list(zip(words[::2], words[1::2], strict=True))
+    if any(length >> 63 for _, length in pairs):
         raise CallError(EINVAL)
     vectors = []
     left = LARGEST_TRANSFER
-    for start, length in zip(words[::2], words[1::2], strict=True):
+    for start, length in pairs:
+        if start + length > process.memory.size:
+            raise CallError(EFAULT)
         vectors.append((start, min(length, left)))
-        process.check(start, min(length, left), need)
-        left -= min(length, left)
+        process.check(*vectors[-1], need)
+        left -= vectors[-1][1]
     return vectors
 
 
@@ -200,9 +214,8 @@ def read(process: LinuxProcess, fd: Int, addr: Addr, count: Size) -> int:
 @syscall(67, "pread64")
 def pread64(process: LinuxProcess, fd: Int, addr: Addr, count: Size, at: Long) -> int:
     """Read at a place of the file, and keep the position."""
-    if at < 0:
-        return EINVAL
-    return _read_into(process, open_to(process, fd, write=False), [(addr, count)], at)
+    file = _open_at(process, fd, at, write=False)
+    return _read_into(process, file, [(addr, count)], at)
 
 
 @syscall(65, "readv")
@@ -215,9 +228,7 @@ def readv(process: LinuxProcess, fd: Int, addr: Addr, count: Int) -> int:
 @syscall(69, "preadv")
 def preadv(process: LinuxProcess, fd: Int, addr: Addr, count: Int, at: Long) -> int:
     """Read into several buffers from a place of the file."""
-    if at < 0:
-        return EINVAL
-    file = open_to(process, fd, write=False)
+    file = _open_at(process, fd, at, write=False)
     return _read_into(process, file, _vectors(process, addr, count, W), at)
 
 
@@ -230,9 +241,7 @@ def write(process: LinuxProcess, fd: Int, addr: Addr, count: Size) -> int:
 @syscall(68, "pwrite64")
 def pwrite64(process: LinuxProcess, fd: Int, addr: Addr, count: Size, at: Long) -> int:
     """Write at a place of the file, and keep the position."""
-    file = open_to(process, fd, write=True)
-    if at < 0:
-        return EINVAL
+    file = _open_at(process, fd, at, write=True)
     return _write_from(process, file, _one(process, addr, count), at)
 
 
@@ -252,9 +261,7 @@ def writev(process: LinuxProcess, fd: Int, addr: Addr, count: Int) -> int:
 @syscall(70, "pwritev")
 def pwritev(process: LinuxProcess, fd: Int, addr: Addr, count: Int, at: Long) -> int:
     """Write several buffers to a place of the file."""
-    file = open_to(process, fd, write=True)
-    if at < 0:
-        return EINVAL
+    file = _open_at(process, fd, at, write=True)
     return _write_from(process, file, _vectors(process, addr, count, R), at)
 
 

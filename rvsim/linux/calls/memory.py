@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from rvsim.linux.errno import (
@@ -15,6 +17,7 @@ from rvsim.linux.errno import (
     CallError,
 )
 from rvsim.linux.table import Addr, Flags, Int, Size, syscall
+from rvsim.linux.waiting import CutShort
 from rvsim.mem import LOWEST_FREE, MAPPED, PAGE, R, W, X
 
 if TYPE_CHECKING:
@@ -87,8 +90,19 @@ def mmap(
     place = _place(process, addr, length, flags)
     _map(process, place, length, perm)
     if file is not None:
-        _fill(process, place, length, file, offset)
+        with _undone_if_cut_short(process, place, length):
+            _fill(process, place, length, file, offset)
     return Addr(place)
+
+
+@contextmanager
+def _undone_if_cut_short(process: LinuxProcess, addr: int, length: int) -> Iterator[None]:
+    """A mapping goes again if the run ends while it is filled: the call then begins anew."""
+    try:
+        yield
+    except CutShort:
+        _unmap(process, addr, length)
+        raise
 
 
 def _place(process: LinuxProcess, addr: int, length: int, flags: int) -> int:
@@ -162,8 +176,10 @@ def _move(process: LinuxProcess, old: int, before: int, after: int, target: int)
     memory = process.memory
     _map(process, target, after, _last_permission(process, old + before))
     kept = min(before, after)
-    for start in range(0, kept, _CHUNK):
-        memory.write(target + start, memory.read(old + start, min(_CHUNK, kept - start)))
+    with _undone_if_cut_short(process, target, after):
+        for start in range(0, kept, _CHUNK):
+            process.deadline.check()
+            memory.write(target + start, memory.read(old + start, min(_CHUNK, kept - start)))
     first, stop, moved = old // PAGE, (old + kept) // PAGE, (target - old) // PAGE
     memory.protect_as(target, kept, old)
     process.file_pages[first + moved : stop + moved] = process.file_pages[first:stop]
@@ -297,6 +313,7 @@ def _fill(process: LinuxProcess, addr: int, length: int, file: OpenFile, offset:
     """Copy a file's bytes; nobody may touch the pages past its end (Linux: SIGBUS)."""
     done = 0
     while done < length:
+        process.deadline.check()
         part = file.read(min(_CHUNK, length - done), offset + done)
         if not part:
             break

@@ -113,20 +113,18 @@ def copy_file_range(
     if target.flags & O_APPEND:
         return EBADF
     positions = _Position(process, at), _Position(process, end)
-    if source.same_file(target) and _overlap(source, target, positions, count):
+    start, stop = _places((source, target), positions)
+    count = Size(min(count, max(0, source.status().size - start)))
+    if source.same_file(target) and abs(start - stop) < count:
         return EINVAL
     return _move(process, source, target, count, positions)
 
 
-def _overlap(
-    source: HostFile, target: HostFile, positions: tuple[_Position, _Position], count: int
-) -> bool:
-    files = (source, target)
-    first, second = (
-        file.seek(0, SEEK_CUR) if p.at is None else p.at
-        for file, p in zip(files, positions, strict=True)
-    )
-    return abs(first - second) < count
+def _places(files: tuple[HostFile, HostFile], positions: tuple[_Position, _Position]) -> list[int]:
+    return [
+        file.seek(0, SEEK_CUR) if position.at is None else position.at
+        for file, position in zip(files, positions, strict=True)
+    ]
 
 
 @syscall(76, "splice")
