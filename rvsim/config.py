@@ -9,6 +9,7 @@ Agnostic = Literal["undisturbed", "ones", "random"]
 VlPolicy = Literal["max", "half"]
 ReductionOrder = Literal["sequential", "tree", "random"]
 Reserved = Literal["trap", "allow"]
+UserCounters = Literal["trap", "allow"]
 
 CYCLES_PER_SECOND: Final = 1_600_000_000
 """The clock of most K1 boards: BPI-F3, Muse, RV2."""
@@ -28,8 +29,9 @@ class Config:
 
     `vlen` and `elen` are in bits.  `agnostic` says what agnostic elements become (``random`` hashes
     `seed`), `vl_policy` what vset* does between VLMAX and 2*VLMAX, `reserved` whether reserved
-    encodings trap; `reduction_order` is the order of unordered floating-point sums; `host_float`
-    allows the host's arithmetic where it is as exact as softfloat.
+    encodings trap, `user_counters` whether Linux lets user mode read ``cycle`` and ``instret``;
+    `reduction_order` is the order of unordered floating-point sums; `host_float` allows the host's
+    arithmetic where it is as exact as softfloat.
     """
 
     extensions: frozenset[str]
@@ -39,6 +41,7 @@ class Config:
     seed: int = 0
     vl_policy: VlPolicy = "max"
     reserved: Reserved = "trap"
+    user_counters: UserCounters = "allow"
     misaligned_vector: bool = True
     reduction_order: ReductionOrder = "sequential"
     reduction_seed: int = 0

@@ -19,6 +19,7 @@ import numpy as np
 
 from rvsim.config import MACHINE, Config
 from rvsim.decode import Decoded, decode, fetch, problems, refusal
+from rvsim.insn import csrs
 from rvsim.insn.isa import isa
 from rvsim.insn.notes import NOTES
 from rvsim.insn.priv import unit_off
@@ -281,7 +282,8 @@ class Interpreter:
         self.trapped = trapped
         self.cost = cost
         self.ring: Ring | None = None
-        self._cycle_noted = cost is not None
+        self._remarks: set[str] = set() if cost is None else {CYCLE_NOTE}
+        """What has been said of the counters, or need not be."""
         self.isa = isa()
         self._names = {**namespace(state, memory), **(names or {})}
         self._functions: dict[tuple[Any, ...], Compiled] = {}
@@ -361,14 +363,21 @@ class Interpreter:
             self.note(d.pc, str(violation))
         compiled = self.compiled(d.insn, d.fields, mode)
         effects = compiled.generated.effects
-        if effects.reads_cycle and not self._cycle_noted:
-            self._cycle_noted = True
-            self.note(d.pc, CYCLE_NOTE)
+        if effects.reads_cycle:
+            self._remark(d.pc, CYCLE_NOTE)
+        if "csr" in d.fields:
+            self._remark(d.pc, csrs.note(self.config, d.fields["csr"]))
         arguments = [(d.pc if p == "pc" else d.fields[p]) & _M64 for p in compiled.params]
         call: Call = functools.partial(compiled.function, *arguments)
         if timed and self.cost is not None:
             call = self._timed(self.cost, call, d, mode)
         return call, effects
+
+    def _remark(self, pc: int, text: str | None) -> None:
+        """Say something of the counters, once a run."""
+        if text is not None and text not in self._remarks:
+            self._remarks.add(text)
+            self.note(pc, text)
 
     def _timed(self, cost: CostModel, call: Call, d: Decoded, mode: Mode) -> Call:
         """The call, with what it costs accounted for in front of it."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 from rvsim.attributes import remarks
 from rvsim.bare import BareMetal, HostExit
-from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, VlPolicy
+from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, UserCounters, VlPolicy
 from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
@@ -199,6 +199,7 @@ class Machine:
         agnostic: str = "undisturbed",
         vl_policy: VlPolicy = "max",
         reserved: Reserved = "trap",
+        user_counters: UserCounters = "allow",
         reduction_order: str = "sequential",
         host_float: bool = True,
         engine: str = "jit",
@@ -222,6 +223,7 @@ class Machine:
             agnostic=agnostic,
             vl_policy=vl_policy,
             reserved=reserved,
+            user_counters=user_counters,
             reduction_order=reduction_order,
             host_float=host_float,
         )

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from rvsim.config import MACHINE, Config, Reserved, VlPolicy
+from rvsim.config import MACHINE, Config, Reserved, UserCounters, VlPolicy
 from rvsim.data import data_path
 from rvsim.errors import RvsimError
 
@@ -124,6 +124,7 @@ def make_config(
     agnostic: str = "undisturbed",
     vl_policy: VlPolicy = "max",
     reserved: Reserved = "trap",
+    user_counters: UserCounters = "allow",
     reduction_order: str = "sequential",
     host_float: bool = True,
 ) -> Config:
@@ -154,6 +155,7 @@ def make_config(
         seed=seed,
         vl_policy=_one_of("vl policy", vl_policy, ("max", "half")),
         reserved=_one_of("reserved policy", reserved, ("trap", "allow")),
+        user_counters=_one_of("user counters policy", user_counters, ("trap", "allow")),
         misaligned_vector=base.misaligned_vector,
         reduction_order=order,
         reduction_seed=order_seed,

@@ -10,8 +10,10 @@ from __future__ import annotations
 
 import shlex
 from collections.abc import Iterator
+from dataclasses import replace
 from typing import Final
 
+from rvsim.config import Config
 from rvsim.decode import Decoded, problems
 from rvsim.disasm import X_NAMES, disassemble
 from rvsim.insn.causes import (
@@ -29,6 +31,8 @@ from rvsim.insn.causes import (
     STORE_MISALIGNED,
     STORE_PAGE_FAULT,
 )
+from rvsim.insn.csrs import hidden_by_linux
+from rvsim.insn.notes import NOTES
 from rvsim.insn.units import Unit
 from rvsim.interp import Trap
 from rvsim.machine import Machine
@@ -245,7 +249,7 @@ def _ways_on(machine: Machine, trap: Trap, d: Decoded | None) -> Iterator[str]:
         if d.insn is None:
             yield f"rvsim dis {name}, to see whether this is code at all"
             return
-        yield from _ways_to_legality(machine, d)
+        yield from _ways_to_legality(machine, trap, d)
         yield f"rvsim explain {d.word:#0{2 + 2 * d.length}x}{_explain_options(machine, d)}"
     elif trap.cause == BREAKPOINT:
         yield "the program asked for a debugger: abort() and failed assertions end like this"
@@ -257,9 +261,12 @@ def _ways_on(machine: Machine, trap: Trap, d: Decoded | None) -> Iterator[str]:
         yield f"rvsim run --trace spike:trace.log {name}; the end of the log leads to the address"
 
 
-def _ways_to_legality(machine: Machine, d: Decoded) -> Iterator[str]:
+def _ways_to_legality(machine: Machine, trap: Trap, d: Decoded) -> Iterator[str]:
     assert d.insn is not None
     config = machine.config
+    if "csr" in d.fields:
+        yield from _ways_to_counters(config, d.fields["csr"])
+        return
     if not d.insn.is_in(config) and d.insn.unsupported is None:
         fitting = [cpu for cpu in (DEFAULT_CPU, _EVERYTHING) if d.insn.is_in(make_config(cpu))]
         if fitting:
@@ -275,8 +282,18 @@ def _ways_to_legality(machine: Machine, d: Decoded) -> Iterator[str]:
             yield f"look at {disassemble(last)} at {machine.place(last.pc)}, which set vtype"
         return
     found = problems(d.insn, d.fields, vtype, config)
+    if trap.why in NOTES:
+        yield "rvsim run --reserved allow, which notes it and goes on"
     if found and all(violation.allowable for violation in found):
         yield "rvsim run --reserved allow, which executes it; QEMU 10 refuses most such uses"
+
+
+def _ways_to_counters(config: Config, csr: int) -> Iterator[str]:
+    if hidden_by_linux(config, csr) is None:
+        return
+    yield "rdtime, which user mode may always read, or perf_event_open"
+    if hidden_by_linux(replace(config, user_counters="allow"), csr) is None:
+        yield "rvsim run --user-counters allow"
 
 
 def _explain_options(machine: Machine, d: Decoded) -> str:

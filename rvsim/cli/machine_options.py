@@ -12,8 +12,8 @@ from rvsim.cli.options import cpu_option, isa_option, size, vlen_option
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 MACHINE_OPTIONS: Final = (
-    *("cpu", "isa", "vlen", "agnostic", "vl_policy", "reserved", "reduction_order"),
-    *("host_float", "engine", "host", "cache", "memory"),
+    *("cpu", "isa", "vlen", "agnostic", "vl_policy", "reserved", "user_counters"),
+    *("reduction_order", "host_float", "engine", "host", "cache", "memory"),
 )
 """Their parameter names, but for those of the limits."""
 
@@ -78,6 +78,13 @@ def machine_options(command: _F) -> _F:
             default="sequential",
             show_default=True,
             help="Order of unordered floating-point sums: sequential, tree or random:SEED.",
+        ),
+        click.option(
+            "--user-counters",
+            type=click.Choice(["trap", "allow"]),
+            default="allow",
+            show_default=True,
+            help="A program on Linux may read cycle and instret, or that traps as on Linux 6.6.",
         ),
         click.option(
             "--reserved",

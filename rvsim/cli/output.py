@@ -140,6 +140,7 @@ def run_as_json(
             "seed": config.seed,
             "vl_policy": config.vl_policy,
             "reserved": config.reserved,
+            "user_counters": config.user_counters,
             "reduction_order": config.reduction_order,
             "reduction_seed": config.reduction_seed,
             "host_float": config.host_float,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from fractions import Fraction
+from typing import Final
 
 from rvsim import ir
 from rvsim.config import (
@@ -17,7 +18,7 @@ from rvsim.insn.csr_forms import CSRS, Csr, constant, define, pair, word, zero
 from rvsim.insn.machine_csrs import counter
 from rvsim.ir import Value
 
-__all__ = ["CSRS", "Csr", "refusal"]
+__all__ = ["CSRS", "Csr", "hidden_by_linux", "note", "refusal"]
 
 # F 2
 word(0x001, "fflags", "f", 0x1F)
@@ -54,7 +55,7 @@ define(0xC00, "cycle", "zicntr", lambda config: counter(config, "cycle"))
 define(0xC01, "time", "zicntr", _read_time)
 define(0xC02, "instret", "zicntr", lambda config: counter(config, "instret"))
 
-# Zihpm: events are the platform's choice, and none is counted
+# Zihpm: events are the platform's choice, and none is counted.  Linux hides these, see `refusal`
 for _index in range(3, 32):
     zero(0xC00 + _index, f"hpmcounter{_index}", "zihpm")
 
@@ -70,4 +71,33 @@ def refusal(config: Config, number: int, *, writes: bool) -> str | None:
         return f"CSR {csr.name} needs the extension {' or '.join(csr.extensions)}"
     if writes and csr.write is None:
         return f"CSR {csr.name} is read-only"
-    return None
+    return hidden_by_linux(config, number)
+
+
+# Linux, since 6.6, opens a counter only to a program that has mapped its perf event: of scounteren
+# (Privileged) all bits but that of time are 0.  On bare metal, mcounteren decides.
+
+_CYCLE_AND_INSTRET: Final = frozenset({0xC00, 0xC02})
+_TIME: Final = 0xC01
+
+
+def _is_hidden_on_boards(config: Config, number: int) -> bool:
+    return 0xC00 <= number < 0xC20 and number != _TIME and not config.has((MACHINE,))
+
+
+def hidden_by_linux(config: Config, number: int) -> str | None:
+    """Why user mode may not read a counter; `Config.user_counters` opens those that count."""
+    opened = number in _CYCLE_AND_INSTRET and config.user_counters == "allow"
+    if opened or not _is_hidden_on_boards(config, number):
+        return None
+    return f"Linux hides {CSRS[number].name} from user mode (Privileged, scounteren)"
+
+
+def note(config: Config, number: int) -> str | None:
+    """What is to be said of an access that works here, and not on a board."""
+    if not _is_hidden_on_boards(config, number):
+        return None
+    return (
+        f"Linux hides {CSRS[number].name} from user mode since 6.6, as --user-counters trap does:"
+        " use rdtime or perf_event_open"
+    )

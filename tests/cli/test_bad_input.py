@@ -58,6 +58,7 @@ OPTIONS = {
     "--agnostic=zeros": "unknown agnostic policy 'zeros': choose one of undisturbed, ones, random",
     "--vl-policy=min": "invalid value for '--vl-policy': 'min' is not one of 'max', 'half'",
     "--reserved=no": "invalid value for '--reserved': 'no' is not one of 'trap', 'allow'",
+    "--user-counters=no": "invalid value for '--user-counters': 'no' is not one of 'trap', 'allow'",
     "--memory=lots": "invalid value for '--memory': 'lots' is no size: write 64M or 4G",
     "--memory=5K": "invalid value for '--memory': 5K is not a multiple of 4K up to 256G",
     "--memory=0": "invalid value for '--memory': 0 is not a multiple of 4K up to 256G",

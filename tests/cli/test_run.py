@@ -139,7 +139,19 @@ def test_cycle_counter_is_noted_once(rvsim: Cli, program: Program) -> None:
     assert result.err == (
         "rvsim: note: 0x10000: cycle and time count instructions:"
         " there is no cost model, cycle = instret\n"
+        "rvsim: note: 0x10000: Linux hides cycle from user mode since 6.6,"
+        " as --user-counters trap does: use rdtime or perf_event_open\n"
     )
+
+
+def test_counters_are_hidden_on_demand_and_time_never(rvsim: Cli, program: Program) -> None:
+    read = {n: step("csrrs", rd=A0, csr=n, rs1=0) for n in (0xC00, 0xC01, 0xC02)}
+    for number, code in ((0xC00, 132), (0xC01, 0), (0xC02, 132)):
+        assert rvsim("run", program(read[number]), "--user-counters", "trap").code == code
+        assert rvsim("run", program(read[number])).code == 0
+    err = rvsim("run", program(read[0xC02])).err
+    assert "Linux hides instret from user mode since 6.6" in err
+    assert rvsim("run", program(read[0xC01]), "--cycles").err.count("note") == 0
 
 
 def test_strace(rvsim: Cli, program: Program) -> None:

@@ -58,6 +58,38 @@ def test_vill_names_the_instruction_that_set_it() -> None:
     assert lines[3].endswith(" at 0x10000, which set vtype")
 
 
+def test_a_hidden_counter_says_what_counts_instead() -> None:
+    rdcycle = step("csrrs", rd=A0, csr=0xC00, rs1=0)
+    assert report(rdcycle, user_counters="trap") == [
+        "illegal instruction at 0x10000: csrrs a0, cycle, zero",
+        "  Linux hides cycle from user mode (Privileged, scounteren)",
+        "  try: rdtime, which user mode may always read, or perf_event_open",
+        "  try: rvsim run --user-counters allow",
+        f"  try: rvsim explain {rdcycle.word:#x}",
+    ]
+
+
+def test_event_counters_are_always_hidden() -> None:
+    lines = report(step("csrrs", rd=A0, csr=0xC1F, rs1=0))
+    assert lines[:3] == [
+        "illegal instruction at 0x10000: csrrs a0, hpmcounter31, zero",
+        "  Linux hides hpmcounter31 from user mode (Privileged, scounteren)",
+        "  try: rdtime, which user mode may always read, or perf_event_open",
+    ]
+    assert not any("--user-counters" in line for line in lines)
+
+
+def test_a_vstart_past_the_elements_can_be_allowed() -> None:
+    e8_mf2 = 0b11_000_111
+    past = step("csrrwi", rd=0, csr=8, uimm=16)
+    lines = report(vset(e8_mf2), past, step("vmv.v.i", vd=8, imm=0))
+    assert lines[1:4] == [
+        "  vstart is VLMAX or more: no element has that number, which is reserved (V 3.7)",
+        "  vtype e8,mf2,ta,ma  vl 16  vstart 16",
+        "  try: rvsim run --reserved allow, which notes it and goes on",
+    ]
+
+
 def test_word_that_is_no_instruction() -> None:
     machine = trapped(step("jal", rd=0, imm=8))
     trap = machine.run(max_insns=10).trap

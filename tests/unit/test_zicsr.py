@@ -1,9 +1,11 @@
 """CSR accesses: the table, and why an access is refused."""
 
+from dataclasses import replace
+
 import pytest
 
 from rvsim.config import Config
-from rvsim.insn.csrs import CSRS, refusal
+from rvsim.insn.csrs import CSRS, note, refusal
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Context
 from rvsim.ir.trace import Program, Trap
@@ -67,6 +69,22 @@ def test_user_mode_profiles_have_no_register_of_machine_mode() -> None:
     assert {csr.name for csr in CSRS.values() if csr.privileged} == {
         csr.name for csr in CSRS.values() if csr.extensions == ("machine",)
     }
+
+
+ZIHPM = replace(PROFILE, extensions=PROFILE.extensions | {"zihpm"})
+
+
+@pytest.mark.parametrize("number", range(0xC00, 0xC20))
+def test_linux_hides_all_counters_but_time(number: int) -> None:
+    """Linux 6.6 sets scounteren to TM alone; machine mode reads all, and those of events are 0."""
+    strict = replace(ZIHPM, user_counters="trap")
+    why = f"Linux hides {CSRS[number].name} from user mode (Privileged, scounteren)"
+    assert refusal(strict, number, writes=False) == (None if number == 0xC01 else why)
+    assert refusal(ZIHPM, number, writes=False) == (None if number < 0xC03 else why)
+    assert (note(ZIHPM, number) is None) == (number == 0xC01)
+    bare = replace(strict, extensions=strict.extensions | {"machine"})
+    assert refusal(bare, number, writes=False) is None
+    assert note(bare, number) is None
 
 
 def test_only_machine_mode_makes_a_trap_of_privilege() -> None:
