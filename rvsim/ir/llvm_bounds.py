@@ -150,7 +150,8 @@ class GuestSpace:
         high = _reduced(b, "umax", b.select(active, addr, filled(addr.type, 0)))
         end = b.add(high, I64(nbytes - 1))
         pages = b.sub(b.lshr(end, I64(PAGE_BITS)), b.lshr(low, I64(PAGE_BITS)))
-        near = b.and_(self.inside(b, high, nbytes), b.icmp_unsigned("<=", pages, I64(1)))
+        inside = self.inside(b, high, nbytes)
+        near = b.and_(inside, b.icmp_unsigned("<=", pages, I64(1)))
         fast, slow, after = (b.append_basic_block(s) for s in ("near", "far", "after"))
         b.cbranch(near, fast, slow).set_weights(LIKELY)
         b.position_at_end(fast)
@@ -159,7 +160,7 @@ class GuestSpace:
         b.branch(after)
         b.position_at_end(slow)
         stop = self.each(b, addr, active, nbytes, need, lambda index, host: None)
-        apart = b.icmp_unsigned("==", stop, I64(lane_count(active)))
+        apart = b.and_(inside, b.icmp_unsigned("==", stop, I64(lane_count(active))))
         last = b.block
         b.branch(after)
         b.position_at_end(after)
@@ -172,6 +173,15 @@ class GuestSpace:
         """Where the bytes of a guest address lie, which has been allowed."""
         return at(b, self._data, addr)
 
+    @forms_address
+    def place_again(self, b: Any, addr: Any, nbytes: int) -> Any:
+        """`place` of so many bytes, at most `PAGE`, that code elsewhere has allowed.
+
+        Whatever that code did, they lie in guest memory.
+        """
+        last = b.sub(self._size, I64(nbytes))
+        return self.place(b, intrinsic(b, "umin", [addr, last]))
+
     def load(self, b: Any, addr: Any, type_: Any) -> Any:
         """A value at an address that `may_load` has allowed."""
         return b.load(self.place(b, addr), typ=type_, align=1)
@@ -182,8 +192,7 @@ class GuestSpace:
 
     @forms_address
     def places(self, b: Any, addr: Any, active: Any, *, all_active: bool) -> list[Any]:
-        """Where the bytes of lanes lie, which have been allowed; inactive ones meet in a place
-        of their own."""
+        """`place` of each lane; inactive ones meet in a place of their own."""
         n = lane_count(addr)
         places = at(b, self._data, addr)
         places.type = ir.VectorType(PTR, n)

@@ -96,7 +96,7 @@ def _scatter(g: StripLowerer, addr: Value, values: Value, active: Value) -> None
     _each_active(g, addr, active, nbytes, W, lambda index, where: None)
 
     def one(index: Any, where: Any) -> None:
-        target = Array(g.memory.place(g.b, where), values.type.width)
+        target = Array(g.memory.place_again(g.b, where, nbytes), values.type.width)
         target.store(g.b, I64(0), g.lanes(values, index, 1))
 
     _each_active(g, addr, active, nbytes, None, one)
