@@ -24,6 +24,24 @@ ONLY_BARE_METAL: Final = "is for machine mode, which only an image with a tohost
 
 
 @dataclass(frozen=True, slots=True)
+class LinuxFacts:
+    """What the Linux of such a CPU tells of it, apart from its extensions.
+
+    `ids` are mvendorid, marchid and mimpid.  `supervisor` extensions stand in the ISA string
+    although no program can use them, and those that are `unlisted` don't although one can.
+    """
+
+    model: str = ""
+    uarch: str = ""
+    ids: tuple[int, int, int] = (0, 0, 0)
+    supervisor: tuple[str, ...] = ()
+    unlisted: tuple[str, ...] = ()
+
+
+NO_FACTS: Final = LinuxFacts()
+
+
+@dataclass(frozen=True, slots=True)
 class Config:
     """One hart's configuration.  `extensions` are lower-case names, ``m`` or ``zba``.
 

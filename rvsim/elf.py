@@ -8,9 +8,8 @@ and attributes are for people: where their tables are damaged, they just aren't 
 from __future__ import annotations
 
 import os
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
 
 from rvsim.errors import RvsimError
@@ -39,13 +38,25 @@ class ElfError(RvsimError):
 
 
 @dataclass(frozen=True, slots=True)
+class Source:
+    """The file that an executable came from, as it was when it was loaded.
+
+    `path` is text to show: nobody opens it, for it may lead elsewhere by now.
+    """
+
+    path: bytes
+    status: os.stat_result
+    content: bytes
+
+
+@dataclass(frozen=True, slots=True)
 class Image:
     """A loaded executable; all addresses are the guest's, with the load bias added.
 
     `data_end` is the first address after the last segment, where the heap may begin.  `arch` is
     the ``Tag_RISCV_arch`` string of the file's attributes, such as ``rv64i2p1_m2p0``.  `interp`
     names the dynamic loader of a program that needs one.  `symbols` and `lines` are decoded when
-    they are first asked.
+    they are first asked.  `source` is None for an executable that was given as bytes.
     """
 
     name: str
@@ -60,6 +71,7 @@ class Image:
     flags: int
     arch: str | None
     interp: str | None = None
+    source: Source | None = field(default=None, repr=False, compare=False)
     symbols: Symbols = field(default_factory=Symbols, repr=False, compare=False)
     lines: Lines = field(default_factory=Lines, repr=False, compare=False)
 
@@ -81,20 +93,29 @@ def load_elf(
     A position-independent one goes to `PIE_BASE`, or to the highest free place `below` an address.
     Nothing is written if there is an error: `ElfError`, with the file's name and the fault.
     """
+    file = None
     if isinstance(source, bytes):
         data = source
     else:
         name = os.fspath(source)
         try:
-            data = Path(name).read_bytes()
+            file = _read(name)
+            data = file.content
         except OSError as error:
             raise ElfError(f"cannot read {name}: {error.strerror}") from None
         except ValueError as error:  # a name that no file can have
             raise ElfError(f"cannot read {name!r}: {error}") from None
     try:
-        return _load(name, data, memory, below)
+        image = _load(name, data, memory, below)
     except _FaultError as fault:
         raise ElfError(f"{name}: {fault}", hint=fault.hint) from None
+    return replace(image, source=file)
+
+
+def _read(name: str) -> Source:
+    with open(name, "rb") as file:
+        status = os.fstat(file.fileno())
+        return Source(os.fsencode(os.path.realpath(name)), status, file.read())
 
 
 class _FaultError(Exception):

@@ -20,6 +20,7 @@ from rvsim.interp import Interpreter, Trap, namespace
 from rvsim.interrupts import InterruptsLater
 from rvsim.linux import (
     BlockedForEver,
+    Cpu,
     Grant,
     LinuxProcess,
     ProcessExit,
@@ -30,7 +31,7 @@ from rvsim.linux import (
 from rvsim.linux.waiting import CutShort
 from rvsim.mem import Memory
 from rvsim.printable import printable
-from rvsim.profiles import DEFAULT_CPU, make_config
+from rvsim.profiles import DEFAULT_CPU, make_config, profile
 from rvsim.state import State
 from rvsim.summary import run_as_html
 from rvsim.tables import arrow_table, pandas_frame
@@ -349,13 +350,15 @@ class Machine:
         if self.image.tohost is not None:
             self._load_bare(self.image, stdout, stderr)
             return
+        facts = profile(self._cpu).linux
         self.process = LinuxProcess(
             self.memory,
             self.image,
             argv=argv,
             env=env,
             hwcap=hwcap(self.config.extensions),
-            probe=hwprobe(self.config, x60=self._cpu == DEFAULT_CPU, memory_size=self.memory.size),
+            probe=hwprobe(self.config, facts=facts, memory_size=self.memory.size),
+            cpu=Cpu(self.config.extensions, facts, self.config.vlenb),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,

@@ -5,12 +5,12 @@ from __future__ import annotations
 import difflib
 import re
 import tomllib
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from rvsim.config import MACHINE, Config, Reserved, UserCounters, VlPolicy
+from rvsim.config import MACHINE, Config, LinuxFacts, Reserved, UserCounters, VlPolicy
 from rvsim.data import data_path
 from rvsim.errors import RvsimError
 
@@ -27,6 +27,7 @@ class Profile:
     extensions: frozenset[str]
     vlen: int
     misaligned_vector: bool
+    linux: LinuxFacts
 
 
 @cache
@@ -81,7 +82,23 @@ def profile(name: str) -> Profile:
         raise RvsimError(f"unknown CPU {name!r}", hint=_did_you_mean(name, cpus))
     entry = cpus[name]
     return Profile(
-        name, entry["description"], expand(entry["isa"]), entry["vlen"], entry["misaligned_vector"]
+        name,
+        entry["description"],
+        expand(entry["isa"]),
+        entry["vlen"],
+        entry["misaligned_vector"],
+        _linux_facts(entry["linux"]),
+    )
+
+
+def _linux_facts(entry: Mapping[str, Any]) -> LinuxFacts:
+    vendor, architecture, implementation = entry["ids"]
+    return LinuxFacts(
+        model=entry.get("model", ""),
+        uarch=entry["uarch"],
+        ids=(vendor, architecture, implementation),
+        supervisor=tuple(entry.get("supervisor", ())),
+        unlisted=tuple(entry.get("unlisted", ())),
     )
 
 

@@ -167,7 +167,7 @@ def _what_is_at(machine: Machine, addr: int) -> str:
         stack = process.mmap_top + PAGE
         if stack - PAGE <= addr < stack:
             return "the stack's guard page (a stack overflow?)"
-        if stack <= addr < stack + process.stack_size:
+        if stack <= addr < stack + process.stack.size:
             return "the stack"
         if process.brk_start <= addr < process.brk:
             return "the heap"

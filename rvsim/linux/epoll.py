@@ -35,6 +35,8 @@ class Epoll(AnonymousFile):
     One may be in another, but no deeper: that keeps the work of a wait within bounds.
     """
 
+    name = b"anon_inode:[eventpoll]"
+
     inside = False
     """Whether it has been put into another."""
 

@@ -17,11 +17,13 @@ from rvsim.linux.errno import (
     EISDIR,
     EMFILE,
     ENODEV,
+    ENXIO,
+    EROFS,
     ESPIPE,
     CallError,
     from_host,
 )
-from rvsim.linux.grants import Parts
+from rvsim.linux.spots import Mount, Spot, guest_path
 from rvsim.linux.status import Status, status_of
 from rvsim.linux.waiting import Deadline, host_readable
 
@@ -33,6 +35,9 @@ O_CREAT, O_EXCL, O_TRUNC, O_APPEND = 0o100, 0o200, 0o1000, 0o2000
 O_NONBLOCK, O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC = 0o4000, 0o200000, 0o400000, 0o2000000
 O_LARGEFILE, O_TMPFILE = 0o100000, 0o20000000
 _KEPT_FLAGS: Final = O_ACCMODE | O_APPEND | O_NONBLOCK | O_LARGEFILE
+
+# Never blocks, whatever has taken the file's place.
+_SAFE: Final[int] = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
 
 SEEK_SET, SEEK_CUR, SEEK_END = 0, 1, 2
 POLLIN, POLLPRI, POLLOUT, POLLERR, POLLHUP, POLLNVAL = 1, 2, 4, 8, 0x10, 0x20
@@ -51,14 +56,30 @@ class WouldBlock(Exception):
         self.what = what
 
 
+def writes(flags: int) -> bool:
+    """Whether opening with these flags may change the file."""
+    return flags & O_ACCMODE != 0 or bool(flags & O_TRUNC)
+
+
+def host_flags(flags: int) -> int:
+    """The host's flags for an opening, which never waits."""
+    access = {O_WRONLY: os.O_WRONLY, O_RDWR: os.O_RDWR}.get(flags & O_ACCMODE, os.O_RDONLY)
+    names = {O_CREAT: os.O_CREAT, O_EXCL: os.O_EXCL, O_TRUNC: os.O_TRUNC, O_APPEND: os.O_APPEND}
+    return access | _SAFE | sum(host for guest, host in names.items() if flags & guest)
+
+
 class OpenFile:
     """An open file as `dup` shares it.  What a kind of file can't do is an error of Linux."""
+
+    spot: Spot | None = None
+    """What a folder is, from which relative names start."""
+
+    name = b"pipe:[1]"
+    """Its name when it was opened; the streams are pipes."""
 
     READABLE: Final = POLLIN | POLLRDNORM
     WRITABLE: Final = POLLOUT | POLLWRNORM
 
-    parts: Parts = ()
-    """The guest's name of a folder, from which relative names start."""
     watchable = True
     """Whether epoll takes it: not files and folders, which are always ready."""
     has_places = False
@@ -114,6 +135,16 @@ class OpenFile:
         """An error if there can be no mapping that shows what `read` gives."""
         raise CallError(ENODEV)
 
+    def reopen(self, flags: int) -> OpenFile:
+        """What opening its entry in ``/proc/self/fd`` gives: of a stream, the same one."""
+        if flags & O_ACCMODE != self.flags & O_ACCMODE:
+            raise CallError(EACCES)
+        return self
+
+    def shown_name(self) -> bytes:
+        """What ``/proc/self/fd`` shows."""
+        return self.name
+
     def sync(self) -> None:
         """See the content through to the disk."""
         raise CallError(EINVAL)
@@ -124,6 +155,9 @@ class OpenFile:
 
 class AnonymousFile(OpenFile):
     """What has a descriptor and no place among the files."""
+
+    def reopen(self, flags: int) -> OpenFile:
+        raise CallError(ENXIO)
 
     def status(self) -> Status:
         return Status(mode=0o600)
@@ -211,14 +245,16 @@ class Device(OpenFile):
 
 
 class HostFile(OpenFile):
-    """A regular file of the host, by its descriptor."""
+    """A regular file of the host, by its descriptor; `grant` is what covers it."""
 
     has_places = True
     watchable = False
 
-    def __init__(self, fd: int, flags: int) -> None:
+    def __init__(self, fd: int, flags: int, *, name: bytes = b"", grant: Mount | None = None):
         super().__init__(flags)
         self._fd = fd
+        self._grant = grant
+        self.name = name
 
     def read(self, count: int, at: int | None = None) -> bytes:
         try:
@@ -250,8 +286,18 @@ class HostFile(OpenFile):
         except OSError as error:
             raise from_host(error) from None
 
+    def read_all(self) -> bytes:
+        """The whole file, whatever the position."""
+        with open(self._fd, "rb", closefd=False) as file:
+            file.seek(0)
+            return file.read()
+
+    def host_status(self) -> os.stat_result:
+        """What the host tells of it."""
+        return os.fstat(self._fd)
+
     def status(self) -> Status:
-        return status_of(os.fstat(self._fd))
+        return status_of(self.host_status())
 
     def same_file(self, other: HostFile) -> bool:
         """Whether both are the same file of the host."""
@@ -261,6 +307,16 @@ class HostFile(OpenFile):
         if not self.readable:
             raise CallError(EACCES)
 
+    def reopen(self, flags: int) -> OpenFile:
+        """Open the file itself anew, whatever its name leads to by now."""
+        if writes(flags) and (self._grant is None or not self._grant.writable):
+            raise CallError(EROFS)
+        try:  # the host's own magic link; a host without is one without this
+            fd = os.open(f"/proc/self/fd/{self._fd}", host_flags(flags) & ~os.O_CREAT)
+        except OSError as error:
+            raise from_host(error) from None
+        return HostFile(fd, flags, name=self.name, grant=self._grant)
+
     def sync(self) -> None:
         pass  # what the guest wrote is in the host's hands already
 
@@ -268,17 +324,75 @@ class HostFile(OpenFile):
         os.close(self._fd)
 
 
-class Folder(OpenFile):
-    """A folder of the host; its entries are sorted, so that each run sees the same order."""
+class Made(OpenFile):
+    """A file whose content the kernel makes, anew each time that it is read from its start."""
 
     has_places = True
     watchable = False
 
-    def __init__(self, fd: int, flags: int, parts: Parts) -> None:
+    def __init__(
+        self, make: Callable[[], bytes], flags: int, *, name: bytes, status: Status
+    ) -> None:
         super().__init__(flags)
-        self._fd = fd
-        self.parts = parts
+        if writes(flags):
+            raise CallError(EACCES)
+        self._make = make
+        self._content = b""
+        self._status = status
+        self.name = name
         self.position = 0
+
+    def read(self, count: int, at: int | None = None) -> bytes:
+        start = self.position if at is None else at
+        if start == 0:
+            self._content = self._make()
+        part = self._content[start : start + count]
+        if at is None:
+            self.position += len(part)
+        return part
+
+    def seek(self, offset: int, whence: int) -> int:
+        base = {SEEK_SET: 0, SEEK_CUR: self.position, SEEK_END: self._status.size}.get(whence)
+        if base is None or not 0 <= base + offset <= _LARGEST_OFFSET:
+            raise CallError(EINVAL)
+        self.position = base + offset
+        return self.position
+
+    def status(self) -> Status:
+        return self._status
+
+    def check_mappable(self) -> None:
+        if not self._status.size:  # as most files of /proc and /sys
+            raise CallError(ENODEV)
+
+    def reopen(self, flags: int) -> OpenFile:
+        return Made(self._make, flags, name=self.name, status=self._status)
+
+    def sync(self) -> None:
+        pass
+
+
+class Folder(OpenFile):
+    """A folder; its entries are sorted, so that each run sees the same order.
+
+    `list_entries` gives (name, inode, type) of what is in it.
+    """
+
+    has_places = True
+    watchable = False
+
+    def __init__(
+        self,
+        spot: Spot,
+        flags: int,
+        status: Callable[[], Status],
+        list_entries: Callable[[], list[tuple[bytes, int, int]]],
+    ) -> None:
+        super().__init__(flags)
+        self.spot: Spot = spot
+        self.position = 0
+        self._status = status
+        self._list = list_entries
         self._entries: list[tuple[bytes, int, int]] | None = None
 
     def read(self, count: int, at: int | None = None) -> bytes:
@@ -297,26 +411,22 @@ class Folder(OpenFile):
     def entries(self, start: int) -> list[tuple[bytes, int, int]]:
         """(name, inode, type) of the entries from number `start` on."""
         if self._entries is None:
-            inode = os.fstat(self._fd).st_ino
-            found = [(b".", inode, stat.S_IFDIR), (b"..", inode, stat.S_IFDIR)]
-            try:
-                for name in sorted(os.fsencode(n) for n in os.listdir(self._fd)):
-                    with suppress(FileNotFoundError):  # it has gone meanwhile
-                        status = os.stat(name, dir_fd=self._fd, follow_symlinks=False)
-                        found.append((name, status.st_ino, stat.S_IFMT(status.st_mode)))
-            except OSError as error:
-                raise from_host(error) from None
-            self._entries = found
+            inode = self._status().inode
+            own = [(b".", inode, stat.S_IFDIR), (b"..", inode, stat.S_IFDIR)]
+            self._entries = own + sorted(self._list())
         return self._entries[start:]
 
     def status(self) -> Status:
-        return status_of(os.fstat(self._fd))
+        return self._status()
+
+    def shown_name(self) -> bytes:
+        return guest_path(self.spot.name())
 
     def sync(self) -> None:
         pass
 
     def close(self) -> None:
-        os.close(self._fd)
+        self.spot.close()
 
 
 @dataclass(slots=True)
@@ -345,6 +455,10 @@ class FileTable:
         if found is None:
             raise CallError(EBADF)
         return found
+
+    def numbers(self) -> list[int]:
+        """The descriptors that are open."""
+        return sorted(self._by_number)
 
     def add(self, file: OpenFile, *, cloexec: bool = False, lowest: int = 0) -> int:
         """Give a file the lowest free number from `lowest` on; EMFILE if there is none."""

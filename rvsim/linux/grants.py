@@ -1,9 +1,10 @@
 """What the guest sees of the host's files: the granted folders, and nothing else.
 
-A guest path is walked one component at a time.  The host never follows a link and never sees
-``..``: both are resolved here, in the guest's own tree of names, so a link can only lead to what is
-granted anyway.  The host opens each component relative to its parent's descriptor and refuses a
+A guest path is walked one component at a time, from one open folder to the next.  The host never
+follows a link: that is done here, in the guest's own tree of names, so a link can only lead to what
+is granted anyway.  The host opens each component relative to its parent's descriptor and refuses a
 link there (``O_NOFOLLOW``), so a file that is swapped for a link meanwhile is an error, no escape.
+``..`` leads out of no grant: `rvsim.linux.spots` asks the host whether the parent is within.
 """
 
 from __future__ import annotations
@@ -11,14 +12,15 @@ from __future__ import annotations
 import errno
 import os
 import stat
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Sequence
 from dataclasses import dataclass
+from types import TracebackType
 from typing import Final
 
 from rvsim.errors import RvsimError
 from rvsim.linux.errno import (
     EACCES,
+    EBUSY,
     ELOOP,
     ENAMETOOLONG,
     ENOENT,
@@ -27,25 +29,22 @@ from rvsim.linux.errno import (
     CallError,
     from_host,
 )
-
-Parts = tuple[bytes, ...]
-
-
-class OutsideError(CallError):
-    """EACCES because no grant covers a path."""
-
-    def __init__(self) -> None:
-        super().__init__(EACCES)
-
+from rvsim.linux.nodes import Directory, Link, Magic, Node
+from rvsim.linux.spots import FOLDER_FLAGS, Layer, Mount, Parts, Spot, guest_path
+from rvsim.linux.status import Status, status_of
 
 _MOST_LINKS: Final = 40
 _LONGEST_PATH: Final = 4096
-_FOLDER: Final[int] = (
-    getattr(os, "O_DIRECTORY", 0)
-    | getattr(os, "O_NOFOLLOW", 0)
-    | getattr(os, "O_CLOEXEC", 0)
-    | getattr(os, "O_PATH", 0)
-)
+_ITSELF: Final = b"."
+_ABOVE_A_GRANT: Final = Directory(dict)
+"""A folder that is only there because a grant lies below it."""
+
+
+class OutsideError(CallError):
+    """ENOENT because no grant covers a path: what is not granted does not exist."""
+
+    def __init__(self) -> None:
+        super().__init__(ENOENT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,65 +73,116 @@ class Grant:
         return Grant(parts[0], parts[1] if len(parts) == 2 else None, access == "rw")
 
 
-@dataclass(frozen=True, slots=True)
-class _Mount:
-    """A granted folder: its guest name, and an open descriptor that names it for good."""
-
-    parts: Parts
-    root: int
-    writable: bool
-    sysroot: bool = False
-
-
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Place:
-    """Where a guest path leads: a name without links or ``..``, and what is there now.
+    """Where a guest path leads: a folder, a name in it, and what is there now.
 
-    `inside` is the path below the mount's root, and `status` None if only the folder above exists.
-    A folder that exists only because a grant lies below it has no `mount`.
+    The name is ``.`` for the folder itself.  `layer` is the folder of the host that has the entry,
+    or would get it; none if only the kernel could.  A place holds its folder open: use it in
+    ``with``.
     """
 
-    parts: Parts
-    mount: _Mount | None
-    inside: Parts
-    status: os.stat_result | None
+    spot: Spot
+    name: bytes
+    layer: Layer | None = None
+    node: Node | None = None
+    status: Status | None = None
+    """None if nothing is there."""
+
+    def __enter__(self) -> Place:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        traceback: TracebackType | None,
+    ) -> None:
+        self.spot.close()
+
+    @property
+    def parts(self) -> Parts:
+        """The name it was reached by."""
+        return self.spot.parts if self.is_spot else (*self.spot.parts, self.name)
+
+    @property
+    def is_spot(self) -> bool:
+        """Whether it is the folder itself, and no entry of it."""
+        return self.name == _ITSELF
 
     @property
     def is_folder(self) -> bool:
         """Whether there is a folder here."""
-        return self.mount is None or (self.status is not None and stat.S_ISDIR(self.status.st_mode))
+        return self.status is not None and stat.S_ISDIR(self.status.mode)
 
     @property
     def is_link(self) -> bool:
         """Whether there is a symbolic link here."""
-        return self.status is not None and stat.S_ISLNK(self.status.st_mode)
+        return self.status is not None and stat.S_ISLNK(self.status.mode)
 
-    @contextmanager
-    def parent(self, *, write: bool = False) -> Iterator[tuple[int, bytes]]:
-        """A descriptor of the folder above on the host, and the name in it.
+    def require(self) -> Status:
+        """What is there; ENOENT if nothing is."""
+        if self.status is None:
+            raise self.missing()
+        return self.status
 
-        With `write`, EROFS unless the grant is one to write.
-        """
-        if self.mount is None or (write and not self.inside):
-            raise CallError(EACCES)  # a change of the granted folder's own entry is one outside it
-        if write and not self.mount.writable:
+    def missing(self) -> CallError:
+        """The error of a name that is not there: whether a grant could have had it."""
+        known = self.spot.node is not None and self.spot.parts
+        inside = known or (self.layer is not None and not self.layer.mount.sysroot)
+        return CallError(ENOENT) if inside else OutsideError()
+
+    def check_writable(self) -> None:
+        """EACCES where only the kernel makes files, EROFS where the grant is one to read."""
+        if self.layer is None:
+            raise CallError(EACCES)
+        if not self.layer.mount.writable:
             raise CallError(EROFS)
-        with _opened(self.mount.root, self.inside[:-1]) as folder:
-            yield folder, self.inside[-1] if self.inside else b"."
 
+    def host(self) -> tuple[int, bytes]:
+        """A descriptor of the host's folder and the name in it."""
+        assert self.layer is not None, "the kernel's own files have no host"
+        return self.layer.fd, self.name
 
-def guest_path(parts: Parts) -> bytes:
-    """The absolute path that the parts make."""
-    return b"/" + b"/".join(parts)
+    def host_to_change(self) -> tuple[int, bytes]:
+        """The same, if the entry may be changed; that of a grant itself is in use."""
+        if self.is_spot:
+            raise CallError(EBUSY)
+        self.check_writable()
+        return self.host()
+
+    def shares_mount(self, other: Place) -> bool:
+        """Whether one grant has both, so that an entry can move between them."""
+        here, there = self.layer, other.layer
+        return here is not None and there is not None and here.mount is there.mount
+
+    def link_text(self) -> bytes:
+        """The text of the link here."""
+        if isinstance(self.node, Link):
+            return self.node.target()
+        folder, name = self.host()
+        try:
+            return os.readlink(name, dir_fd=folder)
+        except OSError as error:
+            raise from_host(error) from None
 
 
 class FileTree:
-    """The guest's file names: grants, and the files of a system root for dynamic programs."""
+    """The guest's file names: grants, a system root for dynamic programs, the kernel's own."""
 
     def __init__(
-        self, grants: Sequence[Grant] = (), *, sysroot: str | None = None, cwd: str | None = None
+        self,
+        grants: Sequence[Grant] = (),
+        *,
+        sysroot: str | None = None,
+        cwd: str | None = None,
+        kernel: Directory = _ABOVE_A_GRANT,
     ) -> None:
-        self._mounts: list[_Mount] = []
+        self.mounts: list[Mount] = []
+        """The granted folders, the deepest first."""
+        self._kernel = kernel
+        self.cwd = Spot(())
+        """The working directory: the host's where a grant reaches it, otherwise the root."""
         if grants or sysroot is not None:
             _require_posix()
         try:
@@ -140,21 +190,20 @@ class FileTree:
                 self._add(grant)
             if sysroot is not None:
                 root = _open_folder(sysroot, "-L")
-                self._mounts.append(_Mount((), root, writable=False, sysroot=True))
+                self.mounts.append(Mount((), root, writable=False, sysroot=True))
         except RvsimError:
             self.close()
             raise
-        self._mounts.sort(key=lambda m: (-len(m.parts), not m.sysroot))
-        start = _host_folder() if cwd is None else _split(os.fsencode(cwd))
-        reached = self._mount_of(start) is not None or self._is_above_a_mount(start)
-        self.cwd: Parts = start if reached else ()
-        """The working directory: the host's where a grant reaches it, otherwise the root."""
+        # only what the sysroot lacks is looked for in a grant of the root
+        self.mounts.sort(key=lambda m: (-len(m.parts), not m.sysroot))
+        self.cwd = self._start_folder(_host_folder() if cwd is None else os.fsencode(cwd))
 
     def close(self) -> None:
         """Give up the folders."""
-        for mount in self._mounts:
+        self.cwd.close()
+        for mount in self.mounts:
             os.close(mount.root)
-        self._mounts.clear()
+        self.mounts.clear()
 
     def _add(self, grant: Grant) -> None:
         guest = os.path.abspath(grant.host) if grant.guest is None else grant.guest
@@ -164,145 +213,235 @@ class FileTree:
                 hint="write HOST:/GUEST[:rw]",
             )
         parts = _split(os.fsencode(guest))
-        if any(m.parts == parts for m in self._mounts):
+        if any(m.parts == parts for m in self.mounts):
             shown = os.fsdecode(guest_path(parts))
             raise RvsimError(f"folder grant: two folders are to be {shown} for the guest")
-        self._mounts.append(_Mount(parts, _open_folder(grant.host, "--dir"), grant.writable))
+        self.mounts.append(Mount(parts, _open_folder(grant.host, "--dir"), grant.writable))
 
-    # Names to mounts
+    def _start_folder(self, path: bytes) -> Spot:
+        try:
+            return self.enter(path)
+        except CallError:
+            return self._root()
 
-    def _mounts_of(self, parts: Parts) -> Iterator[_Mount]:
-        """The mounts that hold a path, the one to ask first first."""
-        for mount in self._mounts:
-            if parts[: len(mount.parts)] == mount.parts:
-                yield mount
-                if not mount.sysroot:  # only a file that the sysroot lacks is looked for elsewhere
-                    return
+    def move(self, spot: Spot) -> None:
+        """Make a folder the working directory; the tree takes it over."""
+        self.cwd.close()
+        self.cwd = spot
 
-    def _mount_of(self, parts: Parts) -> _Mount | None:
-        return next((m for m in self._mounts_of(parts) if not m.sysroot), None)
+    # From a folder to its entries
 
-    def _is_above_a_mount(self, parts: Parts) -> bool:
-        return any(
-            len(parts) < len(m.parts) and m.parts[: len(parts)] == parts for m in self._mounts
-        )
+    def _root(self) -> Spot:
+        return self._mounted((), self._kernel)
 
-    def _look(self, parts: Parts) -> Place:
-        """What is at a path without links; EACCES if no grant covers it."""
-        missing: Place | None = None
-        for mount in self._mounts_of(parts):
-            inside = parts[len(mount.parts) :]
+    def _mounted(self, parts: Parts, node: Directory | None) -> Spot:
+        """The folder at a name that grants or the kernel have chosen."""
+        return Spot(parts, node, tuple(m.layer() for m in self.mounts if m.parts == parts))
+
+    def below(self, parts: Parts) -> list[bytes]:
+        """The names in a folder that lead to grants."""
+        depth = len(parts)
+        return [m.parts[depth] for m in self.mounts if self._is_above(parts, m)]
+
+    @staticmethod
+    def _is_above(parts: Parts, mount: Mount) -> bool:
+        return len(parts) < len(mount.parts) and mount.parts[: len(parts)] == parts
+
+    def holds_a_grant(self, parts: Parts) -> bool:
+        """Whether a grant lies at or below a name, which so has to stay."""
+        return any(m.parts[: len(parts)] == parts for m in self.mounts)
+
+    def _look(self, spot: Spot, name: bytes) -> Place:
+        """The entry `name` of a folder, which has a spot of its own if it is a grant's root."""
+        parts = (*spot.parts, name)
+        node = None if spot.node is None else spot.node.entries().get(name)
+        chosen = any(m.parts == parts for m in self.mounts)
+        if chosen or isinstance(node, Directory):
+            entered = self._mounted(parts, node if isinstance(node, Directory) else None)
+            return _itself(entered)
+        if node is not None:
+            return Place(spot, name, node=node, status=node.status(guest_path(parts)))
+        for layer in spot.layers:
+            status = _status_in(layer, name)
+            if status is not None:
+                return Place(spot, name, layer, status=status)
+        if self.below(parts):
+            return _itself(Spot(parts))
+        return Place(spot, name, spot.layers[-1] if spot.layers else None)
+
+    def entries(self, spot: Spot) -> list[tuple[bytes, int, int]]:
+        """(name, inode, type) of what is in a folder."""
+        kernel = [] if spot.node is None else list(spot.node.entries())
+        names = dict.fromkeys((*spot.listing(), *kernel, *self.below(spot.parts)))
+        found = ((name, self._status(spot, name)) for name in names)
+        return [(n, s.inode, stat.S_IFMT(s.mode)) for n, s in found if s is not None]
+
+    def _status(self, spot: Spot, name: bytes) -> Status | None:
+        place = self._look(spot, name)
+        if place.spot is not spot:
+            place.spot.close()
+        return place.status
+
+    def into(self, place: Place) -> Spot:
+        """The folder that a place is: its own spot, or a new one, which the caller closes."""
+        status = place.require()
+        if place.is_spot:
+            return place.spot
+        if not stat.S_ISDIR(status.mode) or place.layer is None:
+            raise CallError(ENOTDIR)
+        spot = Spot(place.parts)
+        try:
+            first = place.spot.layers.index(place.layer)
+            for layer in place.spot.layers[first:]:
+                _add_layer(spot, layer, place.name, optional=layer is not place.layer)
+        except CallError:
+            spot.close()
+            raise
+        return spot
+
+    def _above(self, spot: Spot) -> Spot:
+        """The folder above: of the host below a grant's root, by the guest's name elsewhere."""
+        found = [above for layer in spot.layers if (above := layer.above()) is not None]
+        if not found:
+            parts = spot.layers[0].mount.parts if spot.layers else spot.parts
+            return self.enter(guest_path(parts[:-1]))
+        if found[0].is_root:  # with the kernel's part of it, and all layers
+            Spot((), layers=tuple(found)).close()
+            return self.enter(guest_path(found[0].mount.parts))
+        return self._renamed(Spot(spot.parts[:-1], None, tuple(found)))
+
+    def _renamed(self, spot: Spot) -> Spot:
+        """A spot with the name that it has now, if that matters: where grants lie below."""
+        if spot.layers and self.below(spot.layers[0].mount.parts):
             try:
-                with _opened(mount.root, inside[:-1]) as folder:
-                    name = inside[-1] if inside else b"."
-                    status = os.stat(name, dir_fd=folder, follow_symlinks=False)
-                return Place(parts, mount, inside, status)
-            except CallError as error:
-                if error.code != ENOENT and not mount.sysroot:
-                    raise
-            except OSError as error:
-                if error.errno != errno.ENOENT and not mount.sysroot:
-                    raise from_host(error) from None
-            if not mount.sysroot:
-                missing = Place(parts, mount, inside, None)
-        if self._is_above_a_mount(parts) or (not parts and self._mounts):
-            return Place(parts, None, (), None)
-        if missing is None:
-            raise OutsideError
-        return missing
-
-    def _link(self, place: Place) -> bytes:
-        with place.parent() as (folder, name):
-            try:
-                return os.readlink(name, dir_fd=folder)
-            except OSError as error:
-                raise from_host(error) from None
+                spot.parts = spot.name()
+            except CallError:
+                spot.close()
+                raise
+        return spot
 
     # The walk
 
-    def find(self, path: bytes, start: Parts | None = None, *, follow: bool = True) -> Place:
+    def find(self, path: bytes, start: Spot | None = None, *, follow: bool = True) -> Place:
         """Where `path` leads, from the folder `start` (the working directory) if it is relative.
 
         `follow` is for a link in its last component.  Raises `CallError`: ENOENT for a folder on
-        the way that does not exist, EACCES as soon as the way leaves the grants.
+        the way that does not exist, which is an `OutsideError` where the way leaves the grants.
         """
         if not path:
             raise CallError(ENOENT)
         if len(path) >= _LONGEST_PATH:
             raise CallError(ENAMETOOLONG)
-        base = () if path.startswith(b"/") else self.cwd if start is None else start
+        if path.startswith(b"/"):
+            base = self._root()
+        else:
+            base = self._renamed((self.cwd if start is None else start).copy())
         needs_folder = path.endswith((b"/", b"/."))
         place = self._walk(base, path, follow or needs_folder)
         if needs_folder and place.status is not None and not place.is_folder:
+            place.spot.close()
             raise CallError(ENOTDIR)
         return place
 
-    def _walk(self, base: Parts, path: bytes, follow: bool) -> Place:
-        parts, links = base, 0
+    def enter(self, path: bytes, start: Spot | None = None) -> Spot:
+        """The folder at a path; the caller closes it."""
+        with self.find(path, start) as place:
+            spot = self.into(place)
+            return spot.copy() if spot is place.spot else spot
+
+    def _walk(self, spot: Spot, path: bytes, follow: bool) -> Place:
+        """The place that a path leads to from a spot, which the walk takes over."""
+        links = 0
         todo = list(_split(path)[::-1])
-        place: Place | None = None
-        while todo:
-            name = todo.pop()
-            if name == b"..":
-                parts, place = parts[:-1], None
-                continue
-            place = self._look((*parts, name))
-            if place.is_link and (todo or follow):
-                links += 1
-                if links > _MOST_LINKS:
-                    raise CallError(ELOOP)
-                target = self._link(place)
-                if target.startswith(b"/"):
-                    parts = ()
-                todo += _split(target)[::-1]
-                place = None
-                continue
-            if todo and not place.is_folder:
-                raise CallError(ENOENT if place.status is None else ENOTDIR)
-            parts = place.parts
-        return self._look(parts) if place is None else place
+        try:
+            while todo:
+                name = todo.pop()
+                if name == b"..":
+                    spot = _moved(spot, self._above(spot))
+                    continue
+                place = self._look(spot, name)
+                if place.is_link and (todo or follow):
+                    links += 1
+                    if links > _MOST_LINKS:
+                        raise CallError(ELOOP)
+                    target = _magic_spot(place)
+                    if target is not None:
+                        spot = _moved(spot, self._renamed(target))
+                    elif isinstance(place.node, Magic):
+                        if todo:
+                            raise CallError(ENOTDIR)
+                        return place
+                    else:
+                        text = place.link_text()
+                        if text.startswith(b"/"):
+                            spot = _moved(spot, self._root())
+                        todo += _split(text)[::-1]
+                    continue
+                if not todo and not place.is_spot:
+                    return place
+                spot = _moved(spot, self.into(place))
+        except CallError:
+            spot.close()
+            raise
+        return _itself(spot)
 
-    def readlink(self, path: bytes, start: Parts | None = None) -> bytes | None:
-        """The target of a link as it is written; None if there is something else."""
-        place = self.find(path, start, follow=False)
-        if place.mount is not None and place.status is None:
-            raise CallError(ENOENT)
-        return self._link(place) if place.is_link else None
+
+def _itself(spot: Spot) -> Place:
+    """The place that a folder is."""
+    if spot.layers:
+        layer = spot.layers[0]
+        return Place(spot, _ITSELF, layer, spot.node, status_of(os.fstat(layer.fd)))
+    node = spot.node or _ABOVE_A_GRANT
+    return Place(spot, _ITSELF, None, node, node.status(guest_path(spot.parts)))
 
 
-def _host_folder() -> Parts:
+def _moved(old: Spot, new: Spot) -> Spot:
+    if old is not new:
+        old.close()
+    return new
+
+
+def _magic_spot(place: Place) -> Spot | None:
+    """A copy of the folder that a magic link leads to; None if it is no such link."""
+    if not isinstance(place.node, Magic):
+        return None
+    found = place.node.leads_to()
+    spot = found if isinstance(found, Spot) else found.spot
+    return None if spot is None else spot.copy()
+
+
+def _status_in(layer: Layer, name: bytes) -> Status | None:
+    """What a folder of the host has under a name; a sysroot's errors count as nothing."""
     try:
-        return _split(os.fsencode(os.getcwd()))
+        return status_of(os.stat(name, dir_fd=layer.fd, follow_symlinks=False))
+    except OSError as error:
+        if error.errno != errno.ENOENT and not layer.mount.sysroot:
+            raise from_host(error) from None
+    return None
+
+
+def _add_layer(spot: Spot, above: Layer, name: bytes, *, optional: bool) -> None:
+    try:
+        spot.layers = (*spot.layers, above.below(name))
+    except CallError:
+        if not optional:
+            raise
+
+
+def _host_folder() -> bytes:
+    try:
+        return os.fsencode(os.getcwd())
     except OSError:  # it has been removed
-        return ()
+        return b"/"
 
 
 def _split(path: bytes) -> Parts:
     return tuple(part for part in path.split(b"/") if part not in (b"", b"."))
 
 
-@contextmanager
-def _opened(root: int, parts: Parts) -> Iterator[int]:
-    """A descriptor of the folder at `parts` below `root`, no component of which may be a link."""
-    current, opened = root, -1
-    try:
-        for part in parts:
-            try:
-                below = os.open(part, os.O_RDONLY | _FOLDER, dir_fd=current)
-            except OSError as error:
-                raise from_host(error) from None
-            if opened >= 0:
-                os.close(opened)
-            current = opened = below
-        yield current
-    finally:
-        if opened >= 0:
-            os.close(opened)
-
-
 def _open_folder(path: str, option: str) -> int:
     try:
-        flags = _FOLDER & ~getattr(os, "O_NOFOLLOW", 0)  # what the user names may be a link
+        flags = FOLDER_FLAGS & ~getattr(os, "O_NOFOLLOW", 0)  # what the user names may be a link
         return os.open(path, os.O_RDONLY | flags)
     except (OSError, ValueError) as error:
         why = error.strerror if isinstance(error, OSError) else str(error)

@@ -5,12 +5,15 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Final
 
-from rvsim.elf import Image, load_elf
+from rvsim.elf import Image, Source, load_elf
 from rvsim.errors import RvsimError
-from rvsim.linux.errno import ERROR_NAMES, CallError
+from rvsim.linux.errno import EACCES, ERROR_NAMES, CallError
+from rvsim.linux.files import HostFile
 from rvsim.linux.grants import FileTree
+from rvsim.linux.opening import open_place
 from rvsim.mem import Memory
 from rvsim.printable import printable
 
@@ -30,19 +33,20 @@ def load_loader(
             needs, hint="name the folder that has it with -L SYSROOT, or link it with -static"
         )
     try:
-        place = tree.find(os.fsencode(image.interp))
-        with place.parent() as (folder, name):
-            fd = os.open(name, os.O_RDONLY | getattr(os, "O_NOFOLLOW", 0), dir_fd=folder)
-        with open(fd, "rb") as file:
-            content = file.read()
+        with tree.find(os.fsencode(image.interp)) as place:
+            file = open_place(tree, place, 0, 0)
+        try:
+            if not isinstance(file, HostFile):
+                raise CallError(EACCES)
+            source = Source(os.fsencode(image.interp), file.host_status(), file.read_all())
+        finally:
+            file.close()
     except CallError as error:
         raise _no_loader(needs, sysroot, ERROR_NAMES[error.code]) from None
-    except OSError as error:
-        raise _no_loader(needs, sysroot, error.strerror or "") from None
-    loader = load_elf(content, memory, name=f"{sysroot}{image.interp}", below=below)
+    loader = load_elf(source.content, memory, name=f"{sysroot}{image.interp}", below=below)
     if loader.interp is not None:
         raise RvsimError(f"{loader.name}: the dynamic loader needs a loader itself")
-    return loader
+    return replace(loader, source=source)
 
 
 def _no_loader(needs: str, sysroot: str, why: str) -> RvsimError:

@@ -121,6 +121,8 @@ class WriteEnd(PipeEnd):
 class EventCounter(AnonymousFile):
     """`eventfd2`: a number that writes add to, and a read takes, or only 1 of it."""
 
+    name = b"anon_inode:[eventfd]"
+
     def __init__(self, value: int, flags: int, *, semaphore: bool) -> None:
         super().__init__(O_RDWR | flags)
         self._value = value
@@ -155,6 +157,8 @@ class EventCounter(AnonymousFile):
 
 class SignalFile(AnonymousFile):
     """`signalfd4`: pending signals of a set, read as structures."""
+
+    name = b"anon_inode:[signalfd]"
 
     def __init__(self, signals: Signals, wanted: int, flags: int) -> None:
         super().__init__(O_RDWR | flags)

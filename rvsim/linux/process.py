@@ -11,19 +11,23 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import BinaryIO, Final
 
-from rvsim.config import TIME_FREQUENCY
+from rvsim.config import NO_FACTS, TIME_FREQUENCY
 from rvsim.elf import Image
 from rvsim.linux import calls as _calls  # noqa: F401  (fills the table)
 from rvsim.linux.clock import SECOND, Clock, HostClock, ModelClock
-from rvsim.linux.errno import EFAULT, EINTR, ENOENT, ENOSYS, ERESTARTSYS, CallError
+from rvsim.linux.cpu import Cpu
+from rvsim.linux.errno import EFAULT, EINTR, ENOSYS, ERESTARTSYS, CallError
 from rvsim.linux.files import FileTable, Input, Output, RandomBytes
 from rvsim.linux.grants import FileTree, Grant
 from rvsim.linux.loader import load_loader, looks_like_library, missing_library
+from rvsim.linux.mappings import Mappings, Span
 from rvsim.linux.memory_file import Quota
 from rvsim.linux.names import NAMES
+from rvsim.linux.proc import folder, proc
 from rvsim.linux.signals import NAMES as SIGNAL_NAMES
 from rvsim.linux.signals import Killed, Signals, signal_of
 from rvsim.linux.stack import fill_stack, map_stack
+from rvsim.linux.sysfs import dev, sys
 from rvsim.linux.system import LIMITS, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
 from rvsim.linux.table import CALLS, Call, ProcessExit
 from rvsim.linux.timers import SignalTimers
@@ -44,7 +48,12 @@ _ECALL_SIZE: Final = 4
 _LOADER_FAILED: Final = 127
 _LONGEST_PATH: Final = 4096
 _SYSTEM_FOLDERS: Final = (b"/dev/", b"/etc/", b"/lib", b"/proc/", b"/sys/", b"/usr/", b"/var/")
-"""Where libraries look for files that need not be there: a refusal is no news."""
+"""Where libraries look for files that need not be there: that they aren't is no news."""
+
+_MOST_REFUSALS: Final = 5
+"""Paths outside the grants that are named."""
+
+_PLAIN_CPU: Final = Cpu(frozenset("ima"), NO_FACTS)
 
 
 def hwcap(extensions: Iterable[str]) -> int:
@@ -75,6 +84,7 @@ class LinuxProcess:
         env: Mapping[str, str] | None = None,
         hwcap: int = 0,
         probe: Mapping[int, int] | None = None,
+        cpu: Cpu = _PLAIN_CPU,
         stdin: BinaryIO | None = None,
         stdout: Sink = lambda output: None,
         stderr: Sink = lambda output: None,
@@ -110,9 +120,13 @@ class LinuxProcess:
         self._note = note
         self._strace = strace
         self._sysroot = sysroot
-        self._noted: set[int | bytes] = set()
+        self._noted: set[int] = set()
+        self._refused: set[bytes] = set()
         self._missing: list[bytes] = []
-        self.tree = FileTree(dirs, sysroot=sysroot)
+        self.mappings = Mappings()
+        itself: LinuxProcess = weakref.proxy(self)  # the tree closes after the process is gone
+        kernel = folder(proc=proc(itself, cpu), sys=sys(), dev=dev(self.random))
+        self.tree = FileTree(dirs, sysroot=sysroot, kernel=kernel)
         self.files = FileTable()
         self.files.add(Input(stdin, self.deadline, self.clock if host_time else None))
         for sink in (stdout, stderr):
@@ -120,23 +134,42 @@ class LinuxProcess:
         self._closing = weakref.finalize(self, _close, self.files, self.tree)
         self.brk_start = -(-image.data_end // PAGE) * PAGE
         self.brk = self.brk_start
-        stack = map_stack(memory)
-        self.stack_size = stack.size
-        self.mmap_top = stack.guard
+        self.stack = map_stack(memory)
+        self.mmap_top = self.stack.guard
         """Where mappings begin, and grow down."""
         self.loader = load_loader(image, self.tree, memory, below=self.mmap_top, sysroot=sysroot)
-        self.initial_sp = fill_stack(
-            memory, stack, image, self.loader, list(argv) or [image.name], env or {}, hwcap
+        for loaded in (image, self.loader):
+            if loaded is not None:
+                self._show_image(loaded)
+        self.started = fill_stack(
+            memory, self.stack, image, self.loader, list(argv) or [image.name], env or {}, hwcap
         )
 
     def start(self, state: State) -> None:
         """Set the pc and the stack pointer for the first instruction."""
         state["pc"] = (self.loader or self.image).entry
-        state.x[_SP] = self.initial_sp
+        state.x[_SP] = self.started.sp
 
     def close(self) -> None:
         """Close the host's files; a process that nobody holds any more does it too."""
         self._closing()
+
+    def _show_image(self, image: Image) -> None:
+        """Name the pages of a program or its loader after their file."""
+        source = image.source
+        name = os.fsencode(image.name) if source is None else source.path
+        inode = 1 if source is None else source.status.st_ino
+        for part in image.segments:
+            start, end = part.addr // PAGE * PAGE, part.addr + part.file_size
+            if part.file_size:
+                offset = part.offset // PAGE * PAGE
+                self.mappings.show(Span(start, -(-end // PAGE) * PAGE, name, offset, inode))
+
+    def moving_spans(self) -> list[Span]:
+        """The heap and the stack, as large as they are now."""
+        heap_end = -(-self.brk // PAGE) * PAGE
+        heap = [Span(self.brk_start, heap_end, b"[heap]")] if heap_end > self.brk_start else []
+        return [*heap, Span(self.stack.guard + PAGE, self.stack.top, b"[stack]")]
 
     # System calls
 
@@ -219,12 +252,17 @@ class LinuxProcess:
             self._note(f"unknown system call {number}{name}: ENOSYS")
 
     def refused(self, path: bytes) -> None:
-        """Say once that a file is out of reach; its name may be that of a library."""
+        """Say once that no grant covers a path; its name may be that of a library."""
         if looks_like_library(path):
             self._missing.append(path)
-        elif path not in self._noted and not path.startswith(_SYSTEM_FOLDERS):
-            self._noted.add(path)
-            self._note(f"the program may not open {printable(path)}: grant its folder with --dir")
+        elif path not in self._refused and not path.startswith(_SYSTEM_FOLDERS):
+            self._refused.add(path)
+            if len(self._refused) > _MOST_REFUSALS:
+                return
+            text = f"no --dir grants {printable(path)}, so for the program it does not exist"
+            if len(self._refused) == _MOST_REFUSALS:
+                text += "; further paths are not named (--strace shows all)"
+            self._note(text)
 
     def missing(self, path: bytes) -> None:
         """Note a library that is not there."""
@@ -235,13 +273,6 @@ class LinuxProcess:
         """Say which library stopped the dynamic loader, where it looked, and what to do."""
         if self.loader is not None and code == _LOADER_FAILED and self._missing:
             self._note(missing_library(self._missing, self._sysroot))
-
-    def executable(self) -> bytes:
-        """The host's absolute path of the program; ENOENT if it did not come from a file."""
-        path = os.fsencode(os.path.realpath(self.image.name))
-        if not os.path.isfile(path):
-            raise CallError(ENOENT)
-        return path
 
     # What the calls do with guest memory
 

@@ -35,7 +35,7 @@ _SIGSTOP: Final = 19
 _UNBLOCKABLE: Final = 1 << SIGKILL - 1 | 1 << _SIGSTOP - 1
 _IGNORED: Final = frozenset({17, 18, 23, 28})  # SIGCHLD, SIGCONT, SIGURG, SIGWINCH
 _STOPS: Final = frozenset({19, 20, 21, 22})
-_SIG_DFL, _SIG_IGN = 0, 1
+_SIG_DFL, SIG_IGN = 0, 1
 _SA_ONSTACK, _SA_RESTART = 0x0800_0000, 0x1000_0000
 _SA_NODEFER, _SA_RESETHAND = 0x4000_0000, 0x8000_0000
 _SS_ONSTACK, _SS_DISABLE = 1, 2
@@ -162,13 +162,13 @@ class Signals:
 
     def _ignored(self, number: int) -> bool:
         handler = self.actions.get(number, Action()).handler
-        return handler == _SIG_IGN or (handler == _SIG_DFL and number in _IGNORED)
+        return handler == SIG_IGN or (handler == _SIG_DFL and number in _IGNORED)
 
     def restarts(self) -> bool:
         """Whether a call that the next signal has interrupted begins anew after its handler."""
         bits = self.pending_bits & self.interrupting
         action = self.actions.get((bits & -bits).bit_length(), Action())
-        return action.handler not in (_SIG_DFL, _SIG_IGN) and bool(action.flags & _SA_RESTART)
+        return action.handler not in (_SIG_DFL, SIG_IGN) and bool(action.flags & _SA_RESTART)
 
     @contextmanager
     def masked(self, mask: int | None) -> Iterator[None]:
@@ -220,7 +220,7 @@ class Signals:
     def fault(self, signal: Signal, state: State) -> bool:
         """Run the handler of a fault; False if there is none, or it is blocked: a trap."""
         action = self.actions.get(signal.number, Action())
-        if action.handler in (_SIG_DFL, _SIG_IGN) or self.mask >> signal.number - 1 & 1:
+        if action.handler in (_SIG_DFL, SIG_IGN) or self.mask >> signal.number - 1 & 1:
             return False
         try:
             return self._act(signal, state)

@@ -11,14 +11,13 @@ from typing import Final
 from rvsim.elf import Image
 from rvsim.errors import RvsimError
 from rvsim.linux.status import USER_ID
-from rvsim.linux.system import STACK_SIZE
+from rvsim.linux.system import CLOCK_TICKS, STACK_SIZE
 from rvsim.mem import PAGE, Memory, R, W
 
 STACK_GAP: Final = 0x10000
 """Room above the stack that stays unmapped."""
 
 _RANDOM_BYTES: Final = b"rvsim AT_RANDOM!"
-_CLOCK_TICKS: Final = 100
 _AT_NULL, _AT_PHDR, _AT_PHENT, _AT_PHNUM, _AT_PAGESZ, _AT_BASE, _AT_FLAGS = 0, 3, 4, 5, 6, 7, 8
 _AT_ENTRY, _AT_UID, _AT_EUID, _AT_GID, _AT_EGID, _AT_HWCAP, _AT_CLKTCK = 9, 11, 12, 13, 14, 16, 17
 _AT_SECURE, _AT_RANDOM, _AT_EXECFN = 23, 25, 31
@@ -52,6 +51,16 @@ def map_stack(memory: Memory) -> Stack:
     return Stack(guard, size)
 
 
+@dataclass(frozen=True, slots=True)
+class Started:
+    """What a program finds on its stack: addresses of its strings, and the auxiliary vector."""
+
+    sp: int
+    arguments: range
+    environment: range
+    auxv: bytes
+
+
 def fill_stack(
     memory: Memory,
     stack: Stack,
@@ -60,8 +69,8 @@ def fill_stack(
     argv: Sequence[str],
     env: Mapping[str, str],
     hwcap: int,
-) -> int:
-    """Write what a program finds at its start, and return its stack pointer.
+) -> Started:
+    """Write what a program finds at its start.
 
     The name of its file (AT_EXECFN) is `argv[0]`, which there must be, and not the host's path: how
     long that is would move the stack, and what is in one set of the caches with it.
@@ -77,13 +86,14 @@ def fill_stack(
     block += _RANDOM_BYTES
     base = stack.top - 8 - len(block)
     pointers = [base + offset for offset in offsets]
+    auxv = _auxiliary_vector(image, loader, hwcap, base + random_offset, pointers[-1])
     words = [
         len(arguments),
         *pointers[: len(arguments)],
         0,
         *pointers[len(arguments) : -1],
         0,
-        *_auxiliary_vector(image, loader, hwcap, base + random_offset, pointers[-1]),
+        *auxv,
     ]
     sp = (base - 8 * len(words)) & ~15
     if sp < stack.top - stack.size // 2:
@@ -92,7 +102,13 @@ def fill_stack(
         )
     memory.write(sp, struct.pack(f"<{len(words)}Q", *words))
     memory.write(base, bytes(block))
-    return sp
+    names = pointers[len(arguments)]  # of the environment, or of the file if it is empty
+    return Started(
+        sp,
+        range(pointers[0], names),
+        range(names, pointers[-1]),
+        struct.pack(f"<{len(auxv)}Q", *auxv),
+    )
 
 
 def _auxiliary_vector(
@@ -111,7 +127,7 @@ def _auxiliary_vector(
         _AT_GID: USER_ID,
         _AT_EGID: USER_ID,
         _AT_HWCAP: hwcap,
-        _AT_CLKTCK: _CLOCK_TICKS,
+        _AT_CLKTCK: CLOCK_TICKS,
         _AT_SECURE: 0,
         _AT_RANDOM: random_addr,
         _AT_EXECFN: name_addr,

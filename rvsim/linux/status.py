@@ -18,7 +18,7 @@ _STATX_BASIC: Final = 0x7FF
 class Status:
     """A file's type and size.  One time stands for all three: reading must not change the next run.
 
-    Owners and devices are the same for all files, so that hosts agree.
+    The user owns all files of the host, and devices are the same, so that hosts agree.
     """
 
     mode: int
@@ -26,12 +26,13 @@ class Status:
     inode: int = 1
     links: int = 1
     mtime_ns: int = 0
+    owner: int = USER_ID
 
     def stat(self) -> bytes:
         """The 128 bytes of ``struct stat``."""
         seconds, nanoseconds = divmod(self.mtime_ns, 1_000_000_000)
         times = (seconds, nanoseconds) * 3
-        owner = (self.links, USER_ID, USER_ID)
+        owner = (self.links, self.owner, self.owner)
         return struct.pack(
             "<QQIIIIQQqiiq6qII",
             *(1, self.inode, self.mode, *owner, 0, 0, self.size, BLOCK, 0, self.blocks),
@@ -44,7 +45,7 @@ class Status:
         time = struct.pack("<qIi", seconds, nanoseconds, 0)
         head = struct.pack(
             "<IIQIIIHHQQQQ",
-            *(_STATX_BASIC, BLOCK, 0, self.links, USER_ID, USER_ID, self.mode, 0),
+            *(_STATX_BASIC, BLOCK, 0, self.links, self.owner, self.owner, self.mode, 0),
             *(self.inode, self.size, self.blocks, 0),
         )
         devices = struct.pack("<IIII", 0, 0, 0, 1)

@@ -5,12 +5,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rvsim.config import TIME_FREQUENCY, Config
+from rvsim.config import NO_FACTS, TIME_FREQUENCY, Config, LinuxFacts
+from rvsim.linux.cpu import with_parts
 from rvsim.linux.files import MOST_FILES
 
 PROCESS_ID: Final = 1000
 PARENT_ID: Final = 1
 STACK_SIZE: Final = 8 << 20
+CLOCK_TICKS: Final = 100
+"""Units of processor time a second."""
+
 UNLIMITED: Final = (1 << 64) - 1
 CACHE_BLOCK: Final = 64
 VECTOR_OFF, VECTOR_ON = 1, 2
@@ -46,13 +50,13 @@ zve32x zve32f zve64x zve64f zve64d zimop zca zcb zcd zcf zcmop zawrs supm zicntr
 zvfbfmin zvfbfwma zicbom zaamo zalrsc zabha
 """
 _BITS: Final = {name: bit for bit, name in enumerate(_BIT_NAMES.split())}
-_PART_OF_ZVE64D: Final = frozenset({"zve32x", "zve32f", "zve64x", "zve64f", "zve64d"})
 _IMA: Final = 1
 _FAST, _UNSUPPORTED = 3, 4
-_X60_IDS: Final = (0x710, 0x8000_0000_5800_0001, 0x1000_0000_4977_2200)
 
 
-def hwprobe(config: Config, *, x60: bool = False, memory_size: int = 4 << 30) -> Mapping[int, int]:
+def hwprobe(
+    config: Config, *, facts: LinuxFacts = NO_FACTS, memory_size: int = 4 << 30
+) -> Mapping[int, int]:
     """The values of the keys of `riscv_hwprobe`, as the profile has them.
 
     Keys that aren't here are unknown to this kernel.
@@ -60,7 +64,7 @@ def hwprobe(config: Config, *, x60: bool = False, memory_size: int = 4 << 30) ->
     >>> hwprobe(Config(frozenset("imac")))[4]
     2
     """
-    vendor, architecture, implementation = _X60_IDS if x60 else (0, 0, 0)
+    vendor, architecture, implementation = facts.ids
     values = {
         0: vendor,
         1: architecture,
@@ -82,8 +86,5 @@ def hwprobe(config: Config, *, x60: bool = False, memory_size: int = 4 << 30) ->
 
 
 def _extension_bits(extensions: frozenset[str]) -> int:
-    known = set(extensions)
-    if "zve64d" in known:
-        known |= _PART_OF_ZVE64D
-    bits = sum(1 << _BITS[name] for name in known if name in _BITS)
-    return bits | int("f" in known and "d" in known)
+    bits = sum(1 << _BITS[name] for name in with_parts(extensions) if name in _BITS)
+    return bits | int("f" in extensions and "d" in extensions)

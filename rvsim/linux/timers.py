@@ -148,6 +148,8 @@ class SignalTimers:
 class TimerFile(AnonymousFile):
     """A timer of `timerfd_create`: what is read is how often it has expired, 8 bytes."""
 
+    name = b"anon_inode:[timerfd]"
+
     def __init__(self, clock: Clock, clock_id: int, flags: int) -> None:
         super().__init__(O_RDWR | flags)
         self.timer = Timer(clock, clock_id)

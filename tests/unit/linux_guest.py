@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import struct
 from typing import Any
 
 from rvsim.elf import Image, Segment
@@ -110,3 +111,17 @@ class Guest:
     def rename(self, old: str | bytes, new: str | bytes, flags: int = 0) -> int:
         to = self.text(new, DATA + 1024)
         return self.call(276, AT_FDCWD, self.text(old), AT_FDCWD, to, flags)
+
+    def entries(self, fd: int, count: int = 4096) -> list[tuple[str, int]]:
+        """(name, type) of the entries of an open folder from its position on."""
+        found = []
+        out = DATA + PAGE
+        while (total := self.call(61, fd, out, count)) > 0:
+            at = out
+            while at < out + total:
+                _, _, length, kind = struct.unpack("<QqHB", self.memory.read(at, 19))
+                assert length % 8 == 0
+                found.append((self.memory.read_cstring(at + 19).decode(), kind))
+                at += length
+        assert total == 0
+        return found

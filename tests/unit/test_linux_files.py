@@ -6,12 +6,15 @@ import io
 import os
 import stat
 import struct
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 
+from rvsim.elf import Source
 from rvsim.linux import Grant
 from rvsim.linux.errno import (
+    EACCES,
     EBADF,
     EEXIST,
     EFAULT,
@@ -26,8 +29,10 @@ from rvsim.linux.errno import (
     ERANGE,
     ESPIPE,
 )
+from rvsim.machine import Machine
 from rvsim.mem import PAGE, R
-from tests.unit.linux_guest import AT_FDCWD, DATA, HEAP, PRIVATE, SHARED, Guest
+from rvsim.toolchain import build_kernel
+from tests.unit.linux_guest import AT_FDCWD, DATA, HEAP, IMAGE, PRIVATE, SHARED, Guest
 
 WRONLY, RDWR, CREAT, EXCL, TRUNC, APPEND = 1, 2, 0o100, 0o200, 0o1000, 0o2000
 DIRECTORY, CLOEXEC = 0o200000, 0o2000000
@@ -290,19 +295,6 @@ def test_access_and_readlink_tell_what_could_be_done(guest: Guest, folder: Path)
 # Folders
 
 
-def entries(guest: Guest, fd: int, count: int = 4096) -> list[tuple[str, int]]:
-    found = []
-    while (total := guest.call(61, fd, OUT, count)) > 0:
-        at = OUT
-        while at < OUT + total:
-            _, _, length, kind = struct.unpack("<QqHB", guest.memory.read(at, 19))
-            assert length % 8 == 0
-            found.append((guest.memory.read_cstring(at + 19).decode(), kind))
-            at += length
-    assert total == 0
-    return found
-
-
 def test_a_folder_lists_its_entries_in_order(guest: Guest, folder: Path):
     (folder / "a long name of a file").write_bytes(b"")
     (folder / "link").symlink_to("file")
@@ -310,12 +302,12 @@ def test_a_folder_lists_its_entries_in_order(guest: Guest, folder: Path):
         (".", 4), ("..", 4), ("a long name of a file", 8), ("file", 8), ("link", 10), ("sub", 4),
     ]  # fmt: skip
     fd = guest.open("/d", DIRECTORY)
-    assert entries(guest, fd) == listed
-    assert entries(guest, fd) == []
+    assert guest.entries(fd) == listed
+    assert guest.entries(fd) == []
     assert guest.call(62, fd, 0, 0) == 0
-    assert entries(guest, fd, 48) == listed
+    assert guest.entries(fd, 48) == listed
     assert guest.call(62, fd, 4, 0) == 4
-    assert entries(guest, fd) == listed[4:]
+    assert guest.entries(fd) == listed[4:]
     assert guest.call(62, fd, 0, 0) == 0
     assert guest.call(61, fd, OUT, 10) == EINVAL
     assert guest.call(61, fd, 8, 4096) == EFAULT
@@ -402,19 +394,33 @@ def test_simple_devices_need_no_grant():
 
 
 def test_the_executable_can_be_read_and_is_named(tmp_path: Path):
-    from dataclasses import replace
-
-    from tests.unit.linux_guest import IMAGE
-
     program = tmp_path / "prog"
     program.write_bytes(b"\x7fELF")
-    guest = Guest(image=replace(IMAGE, name=str(program)))
-    assert guest.readlink("/proc/self/exe") == os.fsencode(program.resolve())
+    source = Source(os.fsencode(program), program.stat(), b"\x7fELF")
+    guest = Guest(image=replace(IMAGE, name=str(program), source=source))
+    assert guest.readlink("/proc/self/exe") == os.fsencode(program)
     assert guest.read(guest.open("/proc/self/exe")) == b"\x7fELF"
-    assert guest.open("/proc/self/exe", WRONLY) < 0
+    assert guest.open("/proc/self/exe", WRONLY) == EACCES
     assert guest.stat("/proc/self/exe") == 0
-    assert guest.open(str(program)) == -13
+    assert struct.unpack_from("<QQIIIIQQq", guest.memory.read(OUT, 56))[1] == source.status.st_ino
+    assert guest.open(str(program)) == ENOENT
     assert Guest().readlink("/proc/self/exe") == ENOENT
+
+
+def test_the_executable_stays_what_was_loaded_whatever_its_name_leads_to(tmp_path: Path):
+    """A guest that may write its own folder puts a link to a secret in its program's place."""
+    (tmp_path / "in").mkdir()
+    (tmp_path / "secret").write_bytes(b"nobody may read this")
+    program = tmp_path / "in" / "prog"
+    program.write_bytes(build_kernel("gemm_tile_s8").read_bytes())
+    machine = Machine()
+    machine.load(program, dirs=[Grant(str(tmp_path / "in"), "/d", writable=True)])
+    guest = Guest(image=machine.image, dirs=[Grant(str(tmp_path / "in"), "/d", writable=True)])
+    (tmp_path / "in" / "link").symlink_to(tmp_path / "secret")
+    assert guest.rename("/d/link", "/d/prog") == 0
+    assert guest.read(guest.open("/proc/self/exe"), 4) == b"\x7fELF"
+    assert guest.stat("/proc/self/exe") == 0
+    assert guest.readlink("/proc/self/exe") == os.fsencode(program)
 
 
 # Mapped files

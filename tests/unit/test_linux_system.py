@@ -20,7 +20,7 @@ from rvsim.linux.errno import (
     ETIMEDOUT,
 )
 from rvsim.mem import MAPPED, PAGE, GuestFault, R, W
-from rvsim.profiles import make_config
+from rvsim.profiles import make_config, profile
 from tests.unit.linux_guest import DATA, SIZE, Guest
 
 OUT = DATA + PAGE
@@ -114,7 +114,9 @@ def probe(guest: Guest, *keys: int, arguments: tuple[int, ...] = (0, 0, 0)) -> l
 
 
 def test_hwprobe_tells_what_the_x60_has():
-    guest = Guest(probe=hwprobe(make_config(), x60=True, memory_size=SIZE))
+    guest = Guest(
+        probe=hwprobe(make_config(), facts=profile("spacemit-x60").linux, memory_size=SIZE)
+    )
     pairs = dict(probe(guest, 0, 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 12))
     assert (pairs[0], pairs[1]) == (0x710, 0x8000000058000001)
     assert pairs[3] == 1

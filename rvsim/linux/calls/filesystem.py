@@ -5,7 +5,8 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from rvsim.linux.errno import EBADF, EINVAL, ENODEV, ENOENT, EOPNOTSUPP, ESPIPE
+from rvsim.linux.calls.paths import AT_FDCWD, existing
+from rvsim.linux.errno import EBADF, EINVAL, ENODEV, EOPNOTSUPP, ESPIPE
 from rvsim.linux.files import MOST_FILES, Folder, HostFile
 from rvsim.linux.memory_file import MemoryFile
 from rvsim.linux.status import BLOCK
@@ -36,9 +37,8 @@ def _file_system() -> bytes:
 @syscall(43, "statfs")
 def statfs(process: LinuxProcess, path: Text, addr: Addr) -> int:
     """Tell about the file system of a file."""
-    place = process.tree.find(process.text(path), None)
-    if place.mount is not None and place.status is None:
-        return ENOENT
+    with existing(process, AT_FDCWD, process.text(path)):
+        pass
     process.put(addr, _file_system())
     return 0
 

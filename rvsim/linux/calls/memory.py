@@ -16,6 +16,7 @@ from rvsim.linux.errno import (
     EPERM,
     CallError,
 )
+from rvsim.linux.mappings import Span
 from rvsim.linux.table import Addr, Flags, Int, Size, syscall
 from rvsim.linux.waiting import CutShort
 from rvsim.mem import LOWEST_FREE, MAPPED, PAGE, R, W, X
@@ -92,6 +93,9 @@ def mmap(
     if file is not None:
         with _undone_if_cut_short(process, place, length):
             _fill(process, place, length, file, offset)
+        inode = file.status().inode
+        shared = kind != _MAP_PRIVATE
+        process.mappings.show(Span(place, place + length, file.name, offset, inode, shared))
     return Addr(place)
 
 
@@ -183,6 +187,7 @@ def _move(process: LinuxProcess, old: int, before: int, after: int, target: int)
     first, stop, moved = old // PAGE, (old + kept) // PAGE, (target - old) // PAGE
     memory.protect_as(target, kept, old)
     process.file_pages[first + moved : stop + moved] = process.file_pages[first:stop]
+    process.mappings.move(old, old + kept, target)
     _unmap(process, old, before)
     return target
 
@@ -307,6 +312,7 @@ def _forget(process: LinuxProcess, addr: int, length: int) -> None:
     """Pages that go are no file's any more."""
     first, stop = addr // PAGE, (addr + length) // PAGE
     process.file_pages[first:stop] = bytes(stop - first)
+    process.mappings.forget(addr, addr + length)
 
 
 def _fill(process: LinuxProcess, addr: int, length: int, file: OpenFile, offset: int) -> None:

@@ -4,79 +4,66 @@ from __future__ import annotations
 
 import os
 import stat
-from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
 from rvsim.linux.errno import (
     EACCES,
+    EBUSY,
     EEXIST,
     EINVAL,
     EISDIR,
-    ELOOP,
     ENOENT,
     ENOTDIR,
-    EOPNOTSUPP,
     ERANGE,
-    EROFS,
+    EXDEV,
     CallError,
     from_host,
 )
-from rvsim.linux.files import (
-    O_ACCMODE,
-    O_APPEND,
-    O_CLOEXEC,
-    O_CREAT,
-    O_DIRECTORY,
-    O_EXCL,
-    O_NOFOLLOW,
-    O_RDWR,
-    O_TMPFILE,
-    O_TRUNC,
-    O_WRONLY,
-    Device,
-    Folder,
-    HostFile,
-    OpenFile,
-)
-from rvsim.linux.grants import OutsideError, Parts, Place, guest_path
-from rvsim.linux.status import Status, status_of
+from rvsim.linux.files import O_CLOEXEC, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, OpenFile
+from rvsim.linux.grants import OutsideError, Place
+from rvsim.linux.nodes import Magic
+from rvsim.linux.opening import open_place
+from rvsim.linux.spots import Spot, guest_path
+from rvsim.linux.status import Status
 from rvsim.linux.table import Addr, Flags, Int, Long, Size, Text, syscall
 
 if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
 
-_AT_FDCWD: Final = -100
+AT_FDCWD: Final = -100
 _AT_SYMLINK_NOFOLLOW, _AT_REMOVEDIR, _AT_EMPTY_PATH = 0x100, 0x200, 0x1000
 _AT_NO_AUTOMOUNT, _AT_STATX_SYNC_TYPE = 0x800, 0x6000
 _RENAME_NOREPLACE: Final = 1
 _W_OK, _X_OK = 2, 1
-_EXECUTABLE: Final = b"/proc/self/exe"
-_FOLDER_STATUS: Final = Status(mode=stat.S_IFDIR | 0o555, size=4096, links=2)
-_DEVICES: Final = (b"/dev/null", b"/dev/zero", b"/dev/random", b"/dev/urandom")
-# Never blocks, whatever has taken the file's place; never follows a link.
-_SAFE: Final[int] = sum(
-    getattr(os, name, 0) for name in ("O_NOFOLLOW", "O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC")
-)
 
 
-def _start(process: LinuxProcess, dirfd: int, path: bytes) -> Parts | None:
+def _start(process: LinuxProcess, dirfd: int, path: bytes) -> Spot | None:
     """The folder that a relative path starts from; None for the working directory."""
-    if path.startswith(b"/") or dirfd == _AT_FDCWD:
+    if path.startswith(b"/") or dirfd == AT_FDCWD:
         return None
-    file = process.files[dirfd]
-    if not isinstance(file, Folder):
+    spot = process.files[dirfd].spot
+    if spot is None:
         raise CallError(ENOTDIR)
-    return file.parts
+    return spot
 
 
 def _find(process: LinuxProcess, dirfd: int, path: bytes, *, follow: bool = True) -> Place:
-    return process.tree.find(path, _start(process, dirfd, path), follow=follow)
+    try:
+        return process.tree.find(path, _start(process, dirfd, path), follow=follow)
+    except OutsideError:
+        process.refused(path)
+        raise
 
 
-def _existing(process: LinuxProcess, dirfd: int, path: bytes, *, follow: bool = True) -> Place:
+def existing(process: LinuxProcess, dirfd: int, path: bytes, *, follow: bool = True) -> Place:
+    """What a path leads to, in ``with``; ENOENT if nothing is there, with a note if need be."""
     place = _find(process, dirfd, path, follow=follow)
-    if place.mount is not None and place.status is None:
-        raise CallError(ENOENT)
+    if place.status is None:
+        error = place.missing()
+        place.spot.close()
+        if isinstance(error, OutsideError):
+            process.refused(path)
+        raise error
     return place
 
 
@@ -85,14 +72,11 @@ def _existing(process: LinuxProcess, dirfd: int, path: bytes, *, follow: bool = 
 
 @syscall(56, "openat")
 def openat(process: LinuxProcess, dirfd: Int, path: Text, flags: Flags, mode: Flags) -> int:
-    """Open a file or a folder that a grant covers, or one of the simple devices."""
+    """Open a file or a folder that a grant covers, or one of the kernel's own."""
     name = process.text(path)
     cloexec = bool(flags & O_CLOEXEC)
     try:
         return process.files.add(_open(process, dirfd, name, flags, mode), cloexec=cloexec)
-    except OutsideError:
-        process.refused(name)
-        raise
     except CallError as error:
         if error.code == ENOENT:
             process.missing(name)
@@ -100,69 +84,13 @@ def openat(process: LinuxProcess, dirfd: Int, path: Text, flags: Flags, mode: Fl
 
 
 def _open(process: LinuxProcess, dirfd: int, path: bytes, flags: int, mode: int) -> OpenFile:
-    if path in _DEVICES:
-        return Device(flags, _device_content(process, path))
-    if flags & O_TMPFILE:
-        raise CallError(EOPNOTSUPP)
-    if path == _EXECUTABLE:
-        return _open_executable(process, flags)
     exclusive = flags & O_CREAT and flags & O_EXCL
-    place = _find(process, dirfd, path, follow=not (flags & O_NOFOLLOW or exclusive))
-    writes = flags & O_ACCMODE != 0 or bool(flags & O_TRUNC)
-    if place.mount is not None and place.status is None:
-        if not flags & O_CREAT:
-            raise CallError(ENOENT)
-        if path.endswith(b"/"):
+    follow = not (flags & O_NOFOLLOW or exclusive)
+    find = _find if flags & O_CREAT else existing
+    with find(process, dirfd, path, follow=follow) as place:
+        if place.status is None and path.endswith(b"/"):
             raise CallError(EISDIR)
-        writes = True
-    elif exclusive:
-        raise CallError(EEXIST)
-    elif place.is_folder and (writes or flags & O_CREAT):
-        raise CallError(EISDIR)
-    elif flags & O_DIRECTORY and not place.is_folder:
-        raise CallError(ENOTDIR)
-    elif place.is_link:
-        raise CallError(ELOOP)
-    return _open_place(process, place, flags, mode, writes)
-
-
-def _open_place(
-    process: LinuxProcess, place: Place, flags: int, mode: int, writes: bool
-) -> OpenFile:
-    with place.parent(write=writes) as (folder, name):
-        try:
-            host_flags = _host_flags(flags) | _SAFE
-            fd = os.open(name, host_flags, mode & 0o777 & ~process.umask, dir_fd=folder)
-        except OSError as error:
-            raise from_host(error) from None
-    kind = os.fstat(fd).st_mode
-    if stat.S_ISDIR(kind):
-        return Folder(fd, flags, place.parts)
-    if stat.S_ISREG(kind):
-        return HostFile(fd, flags)
-    os.close(fd)  # a device, pipe or socket of the host
-    raise CallError(EACCES)
-
-
-def _host_flags(flags: int) -> int:
-    access = {O_WRONLY: os.O_WRONLY, O_RDWR: os.O_RDWR}.get(flags & O_ACCMODE, os.O_RDONLY)
-    names = {O_CREAT: os.O_CREAT, O_EXCL: os.O_EXCL, O_TRUNC: os.O_TRUNC, O_APPEND: os.O_APPEND}
-    return access | sum(host for guest, host in names.items() if flags & guest)
-
-
-def _device_content(process: LinuxProcess, path: bytes) -> Callable[[int], bytes]:
-    if path == b"/dev/null":
-        return lambda count: b""
-    return bytes if path == b"/dev/zero" else process.random
-
-
-def _open_executable(process: LinuxProcess, flags: int) -> OpenFile:
-    if flags & O_ACCMODE or flags & O_TRUNC:
-        raise CallError(EACCES)
-    try:
-        return HostFile(os.open(process.executable(), os.O_RDONLY | _SAFE), flags)
-    except OSError as error:
-        raise from_host(error) from None
+        return open_place(process.tree, place, flags, mode & 0o777 & ~process.umask)
 
 
 # What is there
@@ -172,15 +100,21 @@ def _status(process: LinuxProcess, dirfd: int, path: bytes, flags: int) -> Statu
     if flags & ~(_AT_SYMLINK_NOFOLLOW | _AT_EMPTY_PATH | _AT_NO_AUTOMOUNT):
         raise CallError(EINVAL)
     if not path and flags & _AT_EMPTY_PATH:
-        if dirfd != _AT_FDCWD:
+        if dirfd != AT_FDCWD:
             return process.files[dirfd].status()
         path = b"."
-    if path in _DEVICES:
-        return Device(0, bytes).status()
-    if path == _EXECUTABLE:
-        return status_of(os.stat(process.executable()))
-    place = _existing(process, dirfd, path, follow=not flags & _AT_SYMLINK_NOFOLLOW)
-    return _FOLDER_STATUS if place.status is None else status_of(place.status)
+    follow = not flags & _AT_SYMLINK_NOFOLLOW
+    with existing(process, dirfd, path, follow=follow) as place:
+        return _reached(place, follow)
+
+
+def _reached(place: Place, follow: bool) -> Status:
+    """What is at a place; of a magic link, what it leads to."""
+    if follow and isinstance(place.node, Magic):
+        found = place.node.leads_to()
+        if isinstance(found, OpenFile):
+            return found.status()
+    return place.require()
 
 
 @syscall(79, "newfstatat")
@@ -215,15 +149,13 @@ def faccessat2(process: LinuxProcess, dirfd: Int, path: Text, mode: Int, flags: 
 def _access(process: LinuxProcess, dirfd: int, path: bytes, mode: int, flags: int) -> int:
     if not 0 <= mode <= 7:
         return EINVAL
-    if path in _DEVICES:
-        return EACCES if mode & _X_OK else 0
-    if path == _EXECUTABLE:
-        return EACCES if mode & _W_OK else 0
-    place = _existing(process, dirfd, path, follow=not flags & _AT_SYMLINK_NOFOLLOW)
-    if mode & _W_OK and (place.mount is None or not place.mount.writable):
-        return EROFS
-    if place.status is not None and mode & _X_OK and not place.status.st_mode & 0o111:
-        return EACCES
+    follow = not flags & _AT_SYMLINK_NOFOLLOW
+    with existing(process, dirfd, path, follow=follow) as place:
+        permissions = _reached(place, follow).mode
+        if mode & _X_OK and not permissions & 0o111:
+            return EACCES
+        if mode & _W_OK and not stat.S_ISCHR(permissions):
+            place.check_writable()
     return 0
 
 
@@ -233,12 +165,10 @@ def readlinkat(process: LinuxProcess, dirfd: Int, path: Text, addr: Addr, count:
     if count <= 0:
         return EINVAL
     name = process.text(path)
-    if name == _EXECUTABLE:
-        target: bytes | None = process.executable()
-    else:
-        target = process.tree.readlink(name, _start(process, dirfd, name))
-    if target is None:
-        return EINVAL
+    with existing(process, dirfd, name, follow=False) as place:
+        if not place.is_link:
+            return EINVAL
+        target = place.link_text()
     process.put(addr, target[:count])
     return min(len(target), count)
 
@@ -249,7 +179,7 @@ def readlinkat(process: LinuxProcess, dirfd: Int, path: Text, addr: Addr, count:
 @syscall(17, "getcwd")
 def getcwd(process: LinuxProcess, addr: Addr, size: Size) -> int:
     """The working directory's name; the result counts the NUL."""
-    name = guest_path(process.tree.cwd) + b"\0"
+    name = guest_path(process.tree.cwd.name()) + b"\0"
     if len(name) > size:
         return ERANGE
     process.put(addr, name)
@@ -259,20 +189,21 @@ def getcwd(process: LinuxProcess, addr: Addr, size: Size) -> int:
 @syscall(49, "chdir")
 def chdir(process: LinuxProcess, path: Text) -> int:
     """Go to another folder."""
-    place = _existing(process, _AT_FDCWD, process.text(path))
-    if not place.is_folder:
-        return ENOTDIR
-    process.tree.cwd = place.parts
+    with existing(process, AT_FDCWD, process.text(path)) as place:
+        if not place.is_folder:
+            return ENOTDIR
+        spot = process.tree.into(place)
+        process.tree.move(spot.copy() if spot is place.spot else spot)
     return 0
 
 
 @syscall(50, "fchdir")
 def fchdir(process: LinuxProcess, fd: Int) -> int:
     """Go to an open folder."""
-    file = process.files[fd]
-    if not isinstance(file, Folder):
+    spot = process.files[fd].spot
+    if spot is None:
         return ENOTDIR
-    process.tree.cwd = file.parts
+    process.tree.move(spot.copy())
     return 0
 
 
@@ -294,10 +225,10 @@ def unlinkat(process: LinuxProcess, dirfd: Int, path: Text, flags: Flags) -> int
     name = process.text(path)
     if name.rstrip(b"/").rpartition(b"/")[2] in (b".", b".."):
         return EINVAL if flags & _AT_REMOVEDIR else EISDIR
-    place = _existing(process, dirfd, name.rstrip(b"/") or name, follow=False)
-    if name.endswith(b"/") and not place.is_folder:
-        return ENOTDIR
-    with place.parent(write=True) as (folder, entry):
+    with existing(process, dirfd, name.rstrip(b"/") or name, follow=False) as place:
+        if name.endswith(b"/") and not place.is_folder:
+            return ENOTDIR
+        folder, entry = _to_change(process, place)
         try:
             if flags & _AT_REMOVEDIR:
                 os.rmdir(entry, dir_fd=folder)
@@ -310,14 +241,21 @@ def unlinkat(process: LinuxProcess, dirfd: Int, path: Text, flags: Flags) -> int
     return 0
 
 
+def _to_change(process: LinuxProcess, place: Place) -> tuple[int, bytes]:
+    """The host's folder and name of an entry that may go; what leads to a grant has to stay."""
+    if process.tree.holds_a_grant(place.parts):
+        raise CallError(EBUSY)
+    return place.host_to_change()
+
+
 @syscall(34, "mkdirat")
 def mkdirat(process: LinuxProcess, dirfd: Int, path: Text, mode: Flags) -> int:
     """Make a folder."""
     name = process.text(path)
-    place = _find(process, dirfd, name.rstrip(b"/") or name, follow=False)
-    if place.mount is None or place.status is not None:
-        return EEXIST
-    with place.parent(write=True) as (folder, entry):
+    with _find(process, dirfd, name.rstrip(b"/") or name, follow=False) as place:
+        if place.status is not None:
+            return EEXIST
+        folder, entry = place.host_to_change()
         try:
             os.mkdir(entry, mode & 0o777 & ~process.umask, dir_fd=folder)
         except OSError as error:
@@ -329,17 +267,23 @@ def mkdirat(process: LinuxProcess, dirfd: Int, path: Text, mode: Flags) -> int:
 def renameat2(
     process: LinuxProcess, old_dirfd: Int, old: Text, new_dirfd: Int, new: Text, flags: Flags
 ) -> int:
-    """Rename a file, a link itself or a folder, within what may be written."""
+    """Rename a file, a link itself or a folder, within one grant that may be written."""
     if flags & ~_RENAME_NOREPLACE:
         return EINVAL
-    source = _existing(process, old_dirfd, process.text(old), follow=False)
-    target = _find(process, new_dirfd, process.text(new), follow=False)
-    if flags & _RENAME_NOREPLACE and (target.mount is None or target.status is not None):
-        return EEXIST
     with (
-        source.parent(write=True) as (old_folder, old_name),
-        target.parent(write=True) as (new_folder, new_name),
+        existing(process, old_dirfd, process.text(old), follow=False) as source,
+        _find(process, new_dirfd, process.text(new), follow=False) as target,
     ):
+        if flags & _RENAME_NOREPLACE and target.status is not None:
+            return EEXIST
+        old_folder, old_name = _to_change(process, source)
+        new_folder, new_name = _to_change(process, target)
+        if (
+            source.layer is None
+            or target.layer is None
+            or source.layer.mount is not target.layer.mount
+        ):
+            return EXDEV
         try:
             os.rename(old_name, new_name, src_dir_fd=old_folder, dst_dir_fd=new_folder)
         except OSError as error:
@@ -350,10 +294,8 @@ def renameat2(
 @syscall(45, "truncate")
 def truncate(process: LinuxProcess, path: Text, length: Long) -> int:
     """Set the size of a file."""
-    place = _existing(process, _AT_FDCWD, process.text(path))
-    if place.is_folder:
-        return EISDIR
-    file = _open_place(process, place, O_WRONLY, 0, True)
+    with existing(process, AT_FDCWD, process.text(path)) as place:
+        file = open_place(process.tree, place, O_WRONLY, 0)
     try:
         file.truncate(length)
     finally:

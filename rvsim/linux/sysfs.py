@@ -1,0 +1,60 @@
+"""The files of ``/sys`` and ``/dev`` that programs look at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Final
+
+from rvsim.config import CYCLES_PER_SECOND
+from rvsim.linux.files import Device
+from rvsim.linux.nodes import DeviceNode, Directory, Link, Node
+from rvsim.linux.proc import folder, text
+
+_MOST_HARTS: Final = 64
+"""CONFIG_NR_CPUS of RISC-V."""
+
+_KILOHERTZ: Final = CYCLES_PER_SECOND // 1000
+
+
+def sys() -> Directory:
+    """The folder ``/sys``: the one hart."""
+    mask, one = f"{0:08x},{1:08x}", 0
+    topology = folder(
+        core_id=text(0), physical_package_id=text(0), cluster_id=text(0),
+        thread_siblings=text(mask), thread_siblings_list=text(one),
+        core_cpus=text(mask), core_cpus_list=text(one),
+        core_siblings=text(mask), core_siblings_list=text(one),
+        package_cpus=text(mask), package_cpus_list=text(one),
+        cluster_cpus=text(mask), cluster_cpus_list=text(one),
+    )  # fmt: skip
+    frequency = folder(
+        **{name: text(_KILOHERTZ) for name in (
+            "cpuinfo_max_freq", "cpuinfo_min_freq", "scaling_max_freq", "scaling_min_freq",
+            "scaling_cur_freq",
+        )},
+        scaling_governor=text("performance"), affected_cpus=text(0), related_cpus=text(0),
+    )  # fmt: skip
+    cpus = folder(
+        online=text(0), possible=text(0), present=text(0), offline=text(""), isolated=text(""),
+        kernel_max=text(_MOST_HARTS - 1), cpu0=folder(topology=topology, cpufreq=frequency),
+    )  # fmt: skip
+    return folder(devices=folder(system=folder(cpu=cpus)))
+
+
+def dev(random: Callable[[int], bytes]) -> Directory:
+    """The folder ``/dev``: what needs no hardware, and the process's streams."""
+
+    def device(content: Callable[[int], bytes]) -> Node:
+        return DeviceNode(lambda flags: Device(flags, content))
+
+    devices: dict[bytes, Node] = {
+        b"null": device(lambda count: b""),
+        b"zero": device(bytes),
+        b"random": device(random),
+        b"urandom": device(random),
+        b"fd": Link(lambda: b"/proc/self/fd"),
+        b"stdin": Link(lambda: b"/proc/self/fd/0"),
+        b"stdout": Link(lambda: b"/proc/self/fd/1"),
+        b"stderr": Link(lambda: b"/proc/self/fd/2"),
+    }
+    return Directory(lambda: devices)
