@@ -228,7 +228,7 @@ def _read_mask(g: Lowerer, v: Value) -> Any:
     n = v.type.lanes or 0
     whole = ir.IntType(-(-n // 8) * 8)
     word = g.state.read_v(g.b, g.register(v.attrs[0]), 0, whole)
-    return g.b.bitcast(build.resized(g.b, word, n), llvm_type(v.type))
+    return build.word_mask(g.b, build.resized(g.b, word, n))
 
 
 def _load(g: Lowerer, v: Value, addr: Any) -> Any:

@@ -18,6 +18,7 @@ I8: Final = ir.IntType(8)
 I32: Final = ir.IntType(32)
 I64: Final = ir.IntType(64)
 PTR: Final = ir.PointerType()
+_MASK_BITS: Final = 64
 
 
 def new_module(name: str, host: Host | None = None) -> Any:
@@ -137,6 +138,20 @@ def named_call(b: Any, name: str, args: Sequence[Any], result: Any) -> Any:
 def mask_word(b: Any, mask: Any) -> Any:
     """A mask as one integer, lane 0 the lowest bit."""
     return b.bitcast(mask, ir.IntType(lane_count(mask)))
+
+
+def word_mask(b: Any, word: Any) -> Any:
+    """The mask of an integer, lane 0 the lowest bit.
+
+    LLVM 22 takes wrong bits of an integer of 128 or more for AVX2 (decision 13), so 64 at a time.
+    """
+    n = word.type.width
+    if n <= _MASK_BITS:
+        return b.bitcast(word, vector(n, 1))
+    parts = [b.lshr(word, word.type(start)) for start in range(0, n, _MASK_BITS)]
+    sizes = [min(_MASK_BITS, n - start) for start in range(0, n, _MASK_BITS)]
+    return concat(b, [b.bitcast(b.trunc(part, ir.IntType(size)), vector(size, 1))
+                      for part, size in zip(parts, sizes, strict=True)])  # fmt: skip
 
 
 def resized(b: Any, value: Any, width: int) -> Any:

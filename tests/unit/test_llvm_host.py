@@ -9,7 +9,7 @@ import llvmlite.binding as llvm
 import pytest
 
 from rvsim import ir
-from rvsim.host import GENERIC, LEVELS, NATIVE, Host, baseline, find_host
+from rvsim.host import LEVELS, Host, baseline, find_host, usable_hosts
 from rvsim.ir import Value, llvm_host
 from rvsim.ir.llvm_engine import target_machine
 
@@ -31,7 +31,7 @@ HOSTS = (
 )
 
 
-@pytest.fixture(params=[NATIVE, GENERIC])
+@pytest.fixture(params=usable_hosts())
 def host(request: pytest.FixtureRequest) -> Host:
     return find_host(request.param)
 

@@ -61,11 +61,11 @@ class Array:
             octets = b.load(where, typ=ir.IntType(inside), align=1)
             shift = build.resized(b, b.and_(start, I64(7)), inside)
             word = b.trunc(b.lshr(octets, shift), ir.IntType(lanes))
-        return b.bitcast(word, vector(lanes, 1))
+        return build.word_mask(b, word)
 
     def _store_bits(self, b: Any, start: Any, value: Any, lanes: int) -> None:
         where = at(b, self.pointer, b.lshr(start, I64(3)))
-        word = b.bitcast(value, ir.IntType(lanes))
+        word = build.mask_word(b, value)
         if lanes < 8:
             shift = b.trunc(b.and_(start, I64(7)), I8)
             others = b.xor(b.shl(I8((1 << lanes) - 1), shift), I8(0xFF))

@@ -95,7 +95,7 @@ def _extract(g: StripValues, node: Value) -> Any:
 
 def _word(g: StripValues, mask: Value, start: Any, size: int) -> Any:
     """A strip of a mask as one integer."""
-    return g.b.bitcast(g.lanes(mask, start, size), ir.IntType(size))
+    return build.mask_word(g.b, g.lanes(mask, start, size))
 
 
 def _count(g: StripValues, node: Value) -> Any:
