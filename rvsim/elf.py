@@ -27,9 +27,13 @@ PIE_BASE: Final = 0x400000
 _OTHER_TYPES: Final = {"ET_REL": "a relocatable object: link it first", "ET_CORE": "a core dump"}
 _PF_X, _PF_W, _PF_R = 1, 2, 4
 _BIAS_UNIT: Final = 0x10000
+_MAGIC: Final = b"\x7fELF"
 _HEADER_SIZE: Final = 64
 _PHDR_SIZE: Final = 56
 _LONGEST_PATH: Final = 4096
+_MOST_MAPPED: Final = 2
+"""Times the whole memory."""
+
 _MOST_PHDRS: Final = 0x10000 // _PHDR_SIZE  # as on Linux
 
 
@@ -56,7 +60,8 @@ class Image:
     `data_end` is the first address after the last segment, where the heap may begin.  `arch` is
     the ``Tag_RISCV_arch`` string of the file's attributes, such as ``rv64i2p1_m2p0``.  `interp`
     names the dynamic loader of a program that needs one.  `symbols` and `lines` are decoded when
-    they are first asked.  `source` is None for an executable that was given as bytes.
+    they are first asked.  `source` is None for an executable that was given as bytes, and
+    `why_unnamed` says why symbols are missing that the file has.
     """
 
     name: str
@@ -72,6 +77,7 @@ class Image:
     arch: str | None
     interp: str | None = None
     source: Source | None = field(default=None, repr=False, compare=False)
+    why_unnamed: str | None = None
     symbols: Symbols = field(default_factory=Symbols, repr=False, compare=False)
     lines: Lines = field(default_factory=Lines, repr=False, compare=False)
 
@@ -115,7 +121,10 @@ def load_elf(
 def _read(name: str) -> Source:
     with open(name, "rb") as file:
         status = os.fstat(file.fileno())
-        return Source(os.fsencode(os.path.realpath(name)), status, file.read())
+        # Devices have no end: only what may be an ELF file is read as a whole.
+        magic = file.read(len(_MAGIC))
+        content = magic + (file.read() if magic == _MAGIC else b"")
+        return Source(os.fsencode(os.path.realpath(name)), status, content)
 
 
 class _FaultError(Exception):
@@ -157,6 +166,7 @@ def _load(name: str, data: bytes, memory: Memory, below: int | None) -> Image:
         flags=elf["e_flags"],
         arch=sections.arch(),
         interp=_interp(data, program_headers),
+        why_unnamed=sections.why_unnamed,
         symbols=symbols,
         lines=Lines(
             sections.content, lambda addr: any(s.addr <= addr < s.end for s in segments), bias
@@ -169,7 +179,7 @@ def _load(name: str, data: bytes, memory: Memory, below: int | None) -> Image:
 def _checked_elf(data: bytes) -> ELFFile:
     from rvsim.sections import DAMAGE, open_elf
 
-    if data[:4] != b"\x7fELF":
+    if data[: len(_MAGIC)] != _MAGIC:
         raise _FaultError("not an ELF file")
     if len(data) < _HEADER_SIZE:
         raise _FaultError(f"truncated: {len(data)} bytes are less than an ELF header")
@@ -278,6 +288,9 @@ def _check_place(segments: tuple[Segment, ...], memory: Memory) -> None:
                 f"its segment {s.addr:#x} to {s.end:#x} is outside the guest's memory"
                 f" of {memory.size:#x} bytes"
             )
+    if sum(s.end - s.start for s in segments) > _MOST_MAPPED * memory.size:
+        raise _FaultError(f"its {len(segments)} segments lie over each other again and again")
+    for s in segments:
         if memory.perm[s.addr // PAGE : -(-s.end // PAGE)].any():
             raise _FaultError(f"its segment at {s.addr:#x} is where memory is already in use")
 

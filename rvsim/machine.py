@@ -316,6 +316,8 @@ class Machine:
             line = self.image.lines.line(pc)
             if line is not None:
                 text += f" ({Path(line[0]).name}:{line[1]})"
+            elif self.image.lines.why_unknown is not None:
+                text += f" (file:line unknown: {self.image.lines.why_unknown})"
         return text
 
     def load(
@@ -343,6 +345,8 @@ class Machine:
         if self.image is not None:
             raise RvsimError("a program is loaded already", hint="make a new Machine for each run")
         self.image = load_elf(path, self.memory)
+        if self.image.why_unnamed is not None:
+            self.note(f"names of addresses unknown: {self.image.why_unnamed}")
         for remark in remarks(self.image.arch, self.config):
             self.note(remark)
         stdout = stdout or self._captured["stdout"].extend

@@ -19,6 +19,16 @@ from elftools.construct import ConstructError
 from elftools.elf.elffile import ELFFile
 from elftools.elf.sections import RISCVAttributesSection, Section, SymbolTableSection
 
+from rvsim.file_limits import (
+    LONGEST_NAME,
+    MOST_EXPANDED,
+    MOST_HEADER_READS,
+    MOST_NAME_BYTES,
+    MOST_SECTIONS,
+    MOST_SYMBOLS,
+    Budget,
+    TooLarge,
+)
 from rvsim.printable import printable
 from rvsim.symbols import FUNC, NOTYPE, OBJECT, Symbol
 
@@ -26,7 +36,7 @@ DAMAGE: Final = (
     *(ELFError, DWARFError, ConstructError, struct.error, zlib.error),
     *(ValueError, LookupError, ArithmeticError, AssertionError, NotImplementedError),
     *(AttributeError, TypeError),  # a field or a string that should be there and is not
-    *(MemoryError, StopIteration),
+    *(MemoryError, RecursionError, StopIteration),
 )
 """What pyelftools raises when the bytes are not what they claim to be."""
 
@@ -35,10 +45,8 @@ _SHF_ALLOC: Final = 2
 _SHN_UNDEF, _SHN_ABS = 0, 0xFFF1
 _STT_GNU_IFUNC: Final = 10
 _KINDS: Final = {NOTYPE: NOTYPE, OBJECT: OBJECT, FUNC: FUNC, _STT_GNU_IFUNC: FUNC}
-_MOST_SECTIONS: Final = 4096
-_MOST_READS: Final = 200_000
-_LARGEST_SECTION: Final = 1 << 30
-_LONGEST_NAME: Final = 4096
+_ZLIB: Final = "ELFCOMPRESS_ZLIB"
+_BYTES_A_READ: Final = 1 << 16
 
 
 class Reader(io.BytesIO):
@@ -48,24 +56,25 @@ class Reader(io.BytesIO):
     circles, and takes square time for a number of a million digits.
     """
 
-    def __init__(self, data: bytes, reads: int) -> None:
+    def __init__(self, data: bytes, reads: Budget) -> None:
         super().__init__(data)
-        self._reads_left = reads
+        self._reads = reads
         self._run = 0
 
     def read(self, size: int | None = -1, /) -> bytes:
         """The next bytes; neither endless in number nor all of one endless number or name."""
         data = super().read(size)
-        self._reads_left -= 1
+        self._reads.spend(1 + len(data) // _BYTES_A_READ)
         self._run = self._run + 1 if size == 1 and data >= b"\x80" else 0
-        if self._reads_left < 0 or self._run > _LONGEST_NAME:
-            raise ValueError("damaged tables have no end")
+        if self._run > LONGEST_NAME:
+            raise ValueError("a number has no end")
         return data
 
 
 def open_elf(data: bytes) -> ELFFile:
     """The ELF file with its header parsed; one of `DAMAGE` if that is none."""
-    return ELFFile(Reader(data, _MOST_READS))
+    reads = Budget(MOST_HEADER_READS, f"headers larger than {MOST_HEADER_READS:,} fields")
+    return ELFFile(Reader(data, reads))
 
 
 class Sections:
@@ -73,22 +82,46 @@ class Sections:
 
     def __init__(self, elf: ELFFile) -> None:
         self._elf = elf
+        self._contents: dict[str, bytes] = {}
+        self._expanded = Budget(
+            MOST_EXPANDED, f"debug info larger than {MOST_EXPANDED >> 20} MiB once expanded"
+        )
+        self.why_unnamed: str | None = None
+        """Why symbols are not known that the file may have, as far as they were asked for."""
 
     @cached_property
     def _all(self) -> list[Section]:
         try:
             number = self._elf.num_sections()
-            return list(self._elf.iter_sections()) if number <= _MOST_SECTIONS else []
+            return list(self._elf.iter_sections()) if number <= MOST_SECTIONS else []
         except DAMAGE:
             return []
 
     def content(self, name: str) -> bytes:
-        """The bytes of a section, expanded if they are compressed; none if there is no such one."""
-        section = next((s for s in self._all if s.name == name), None)
-        try:
-            return _content(section) if section else b""
-        except DAMAGE:
+        """The bytes of a section, expanded if they are compressed; none if there is no such one.
+
+        Raises `TooLarge` if expanding it takes too much memory.
+        """
+        if name not in self._contents:
+            section = next((s for s in self._all if s.name == name), None)
+            try:
+                self._contents[name] = self._content(section) if section else b""
+            except TooLarge:
+                raise
+            except DAMAGE:
+                self._contents[name] = b""
+        return self._contents[name]
+
+    def _content(self, section: Section) -> bytes:
+        if section["sh_type"] == "SHT_NOBITS":
             return b""
+        if section.compressed:
+            if section._compression_type != _ZLIB:
+                raise TooLarge(f"debug info compressed other than by zlib: {section.name}")
+            if not section.data_size:
+                return b""  # for zlib, no limit
+            self._expanded.spend(section.data_size)
+        return section.data()
 
     def symbols(self, bias: int) -> Iterator[Symbol]:
         """The symbols that have an address in the guest or are plain numbers."""
@@ -96,29 +129,37 @@ class Sections:
         tables.sort(key=lambda s: s["sh_type"] != "SHT_SYMTAB")
         try:
             yield from self._symbols_of(tables[0], bias) if tables else ()
+        except TooLarge as too_large:
+            self.why_unnamed = str(too_large)
         except DAMAGE:
             return
 
     def _symbols_of(self, table: SymbolTableSection, bias: int) -> Iterator[Symbol]:
         """Through NumPy: pyelftools takes 20 µs for each entry, and programs have thousands."""
-        content, strings = _content(table), _content(table.stringtable)
+        content, strings = self._content(table), self._content(table.stringtable)
+        number = len(content) // _SYMBOL.itemsize
+        Budget(MOST_SYMBOLS, f"a symbol table of more than {MOST_SYMBOLS:,} entries").spend(number)
+        names = Budget(
+            MOST_NAME_BYTES, f"symbols with more than {MOST_NAME_BYTES >> 20} MiB of names"
+        )
         ends = {
             i: s["sh_addr"] + s["sh_size"]
             for i, s in enumerate(self._all)
             if s["sh_flags"] & _SHF_ALLOC
         }
-        number = len(content) // _SYMBOL.itemsize
         for name, info, _, shndx, value, size in np.frombuffer(content, _SYMBOL, number).tolist():
             kind = _KINDS.get(info & 15)
             if kind is None or shndx == _SHN_UNDEF:
                 continue
+            if shndx != _SHN_ABS and shndx not in ends:
+                continue
+            text = _text(strings, name)
+            names.spend(len(text))
             if shndx == _SHN_ABS:
-                yield Symbol(_text(strings, name), value, value, kind, info >> 4)
-            elif shndx in ends:
+                yield Symbol(text, value, value, kind, info >> 4)
+            else:
                 end = value + size if size else ends[shndx]
-                yield Symbol(
-                    _text(strings, name), value + bias, end + bias, kind, info >> 4, size > 0
-                )
+                yield Symbol(text, value + bias, end + bias, kind, info >> 4, size > 0)
 
     def arch(self) -> str | None:
         """``Tag_RISCV_arch`` of the file (psABI, "Attributes"), such as ``rv64i2p1_m2p0``."""
@@ -129,13 +170,8 @@ class Sections:
             return None
 
 
-def _content(section: Section) -> bytes:
-    is_empty = section["sh_type"] == "SHT_NOBITS" or section.data_size > _LARGEST_SECTION
-    return b"" if is_empty else section.data()
-
-
 def _text(strings: bytes, start: int) -> str:
-    end = strings.find(0, start, start + _LONGEST_NAME)
+    end = strings.find(0, start, start + LONGEST_NAME)
     return printable(strings[start:end]) if end >= 0 else ""
 
 

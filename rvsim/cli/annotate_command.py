@@ -61,7 +61,7 @@ def command(
             for line in annotation_lines(part, run.whole, loops, sources):
                 click.echo(line)
             show_loops(part, loops)
-            if (remark := sources.remark()) is not None:
+            for remark in sources.remarks():
                 note(remark)
         write("annotate", annotation_json(part, loops))
     return run.result.exit_code

@@ -94,7 +94,7 @@ def _code(memory: Memory, image: Image, section: _Section) -> Iterator[str]:
 
 
 def _sections(path: str, image: Image) -> list[_Section]:
-    """Sections with code; the executable segments where the file names none."""
+    """Sections with code that the file has; its executable segments where it names none."""
     from elftools.elf.constants import SH_FLAGS
 
     from rvsim.mem import X
@@ -114,5 +114,5 @@ def _sections(path: str, image: Image) -> list[_Section]:
         ]
     except DAMAGE:
         named = []
-    inside = [n for n in named if any(s.addr <= n.start and n.end <= s.end for s in code)]
-    return inside or [_Section("without a name", s.addr, s.end) for s in code]
+    inside = [n for n in named if any(s.addr <= n.start and n.end <= s.file_end for s in code)]
+    return inside or [_Section("without a name", s.addr, s.file_end) for s in code]

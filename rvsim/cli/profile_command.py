@@ -6,6 +6,7 @@ from typing import Any
 
 import click
 
+from rvsim.cli.console import note
 from rvsim.cli.cycle_options import CycleOptions, cycle_options, json_option
 from rvsim.cli.execution import Guest, GuestCommand
 from rvsim.cli.guest_options import guest_options
@@ -35,12 +36,15 @@ def command(ctx: click.Context, /, file: str, limit: int, json: str | None, **ot
     """
     from rvsim.cli.cycle_output import measured, output
     from rvsim.cli.cycle_tables import show_parts
+    from rvsim.cli.sources import Sources
 
     guest = Guest.take(ctx, others)
     with output(json) as write:
         run = measured(file, guest, CycleOptions(**others))
         if json != "-":
             show_parts(run.profile, limit)
+            for remark in Sources.of(run.profile, ()).remarks():
+                note(remark)
         write(
             "profile",
             run.profile.as_json()

@@ -7,7 +7,7 @@ while pages with source lines are made to be sent.  So only files in known folde
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -19,6 +19,7 @@ from rvsim.printable import source_line
 from rvsim.regular_file import read_regular
 
 if TYPE_CHECKING:
+    from rvsim.lines import Lines
     from rvsim.perf import Profile
 
 _LARGEST_SOURCE: Final = 1 << 24
@@ -40,7 +41,10 @@ class Sources:
     Links are followed first, so that none leads out.  What is hidden in a folder is not read.
     """
 
-    def __init__(self, folders: Iterable[str | os.PathLike[str]] = ()) -> None:
+    def __init__(
+        self, folders: Iterable[str | os.PathLike[str]] = (), lines: Lines | None = None
+    ) -> None:
+        self._known = lines
         self._folders = [Path(os.path.realpath(folder)) for folder in folders]
         self._lines = cache(self._read)
         self.left_out: set[str] = set()
@@ -53,19 +57,21 @@ class Sources:
             own = os.path.dirname(os.path.realpath(profile.image.name))
             if own != os.path.dirname(own):  # all files are below the root
                 folders.append(own)
-        return Sources(folders)
+        return Sources(folders, profile.image.lines if profile.image is not None else None)
 
     def line(self, file: str, number: int) -> str:
         """The text of a source line; nothing where the file is not there or may not be read."""
         lines = self._lines(file)
         return source_line(lines[number - 1]) if number <= len(lines) else ""
 
-    def remark(self) -> str | None:
+    def remarks(self) -> Iterator[str]:
         """What was left out, and the way to have it shown."""
-        if not self.left_out:
-            return None
-        names = ", ".join(sorted(self.left_out))
-        return f"sources outside the program's folder are not read: {names}: {_OPTION} allows more"
+        if self._known is not None and self._known.why_unknown is not None:
+            yield f"not all source lines are known: {self._known.why_unknown}"
+        if self.left_out:
+            names = ", ".join(sorted(self.left_out))
+            text = "sources outside the program's folder are not read"
+            yield f"{text}: {names}: {_OPTION} allows more"
 
     def _read(self, file: str) -> list[str]:
         try:

@@ -16,6 +16,7 @@ MAY_IMPORT = {
     # what everything may stand on
     "printable": "",
     "regular_file": "",
+    "file_limits": "",
     "errors": "printable",
     "host": "errors",
     "config": "",
@@ -33,8 +34,9 @@ MAY_IMPORT = {
     "attributes": "config profiles",
     # files
     "symbols": "",
-    "sections": "printable symbols",
-    "lines": "printable sections",
+    "sections": "printable file_limits symbols",
+    "line_program": "file_limits",
+    "lines": "printable file_limits sections line_program",
     "segments": "mem",
     "elf": "errors mem symbols sections lines segments",
     "toolchain": "errors kept data",

@@ -154,3 +154,55 @@ def test_damaged_units_only_lose_lines(version: int, info, abbrev, line):
             changed[position % len(changed)] = value
         damaged[name] = bytes(changed)
     Lines(lambda name: damaged.get(name, b"")).line(0x10000)
+
+
+# Which programs are run
+
+PLACED = bytes([1, 0x11, 0, 0x10, 0x17, 0x11, 0x01, 0x12, 0x07, 0, 0, 0])
+"""A compile unit with stmt_list, low_pc as an address, high_pc as a length."""
+LISTED = bytes([1, 0x11, 0, 0x10, 0x17, 0x55, 0x17, 0x11, 0x01, 0, 0, 0])
+"""With stmt_list, ranges as an offset, and low_pc as their base."""
+
+
+def placed_unit(offset: int, *rest: bytes) -> bytes:
+    die = b"\1" + struct.pack("<I", offset) + b"".join(rest)
+    return struct.pack("<IH", 7 + len(die), 4) + bytes(4) + b"\x08" + die
+
+
+def placed(addr: int) -> bytes:
+    return line_unit(4, OLD_TABLES, set_address(addr) + program(1)[11:])
+
+
+def test_only_the_program_of_the_unit_that_has_the_address_is_run():
+    first, second = placed(0x10000), placed(0x20000)
+    broken = b"\xff" * len(first)
+    sections = {
+        ".debug_info": placed_unit(0, struct.pack("<QQ", 0x10000, 0x100))
+        + placed_unit(len(first), struct.pack("<QQ", 0x20000, 0x100)),
+        ".debug_abbrev": PLACED,
+        ".debug_line": broken + second,
+    }
+    asked: list[str] = []
+
+    def section(name: str) -> bytes:
+        asked.append(name)
+        return sections.get(name, b"")
+
+    lines = Lines(section)
+    assert lines.line(0x20000) == ("a.c", 5)
+    assert asked.count(".debug_line") == 2  # for its header and its code: once each
+    assert lines.line(0x10000) is None
+    assert lines.line(0x30000) is None
+    sections[".debug_line"] = first + second
+    assert Lines(section, bias=0x1000).line(0x11000) == ("a.c", 5)
+
+
+def test_units_may_list_their_ranges():
+    line = placed(0x10000)
+    info = placed_unit(0, struct.pack("<IQ", 0, 0x10000))
+    ranges = struct.pack("<6Q", 0, 0x10, 0x20, 0x30, 0, 0)
+    sections = {".debug_info": info, ".debug_abbrev": LISTED, ".debug_ranges": ranges}
+    lines = Lines(lambda name: (sections | {".debug_line": line}).get(name, b""))
+    assert lines.line(0x10000) == ("a.c", 5)
+    assert lines.line(0x10010) is None
+    assert lines.line(0x10020) == ("inc/b.h", 6)

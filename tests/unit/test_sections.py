@@ -7,7 +7,7 @@ import struct
 import pytest
 
 from rvsim.elf import load_elf
-from rvsim.mem import Memory
+from rvsim.mem import PAGE, Memory
 
 SIZE = 1 << 20
 
@@ -16,17 +16,17 @@ def handmade(symbols: bytes, strings: bytes, attributes: bytes) -> bytes:
     """A file of four sections, with one segment: 16 bytes of code at 0x10000, and 8 of zeros."""
     code = struct.pack("<4I", 0x13, 0x13, 0x13, 0x6F)
     contents = [b"", code, symbols, strings, attributes]
-    offsets = [120 + sum(map(len, contents[:i])) for i in range(5)]
+    offsets = [PAGE + sum(map(len, contents[:i])) for i in range(5)]
     kinds = [(0, 0, 0, 0), (1, 6, 0x10000, 0), (2, 0, 0, 3), (3, 0, 0, 0), (0x70000003, 0, 0, 0)]
     table = b"".join(
         struct.pack("<2I4Q2I2Q", 0, kind, flags, addr, offset, len(content), link, 0, 1, 24)
         for content, offset, (kind, flags, addr, link) in zip(contents, offsets, kinds, strict=True)
     )
-    shoff = 120 + sum(map(len, contents))
+    shoff = PAGE + sum(map(len, contents))
     ident = b"\x7fELF\2\1\1".ljust(16, b"\0")
     header = struct.pack("<2HI3QI6H", 2, 243, 1, 0x10004, 64, shoff, 5, 64, 56, 1, 64, 5, 3)
-    segment = struct.pack("<2I6Q", 1, 5, 120, 0x10000, 0, 16, 24, 1)
-    return b"".join([ident, header, segment, *contents, table])
+    segment = struct.pack("<2I6Q", 1, 5, PAGE, 0x10000, 0, 16, 24, 1)
+    return (ident + header + segment).ljust(PAGE, b"\0") + b"".join([*contents, table])
 
 
 def with_length(head: bytes, content: bytes) -> bytes:

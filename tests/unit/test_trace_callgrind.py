@@ -342,7 +342,7 @@ def test_names_stay_on_their_line(tmp_path: Path) -> None:
     symbols = [Symbol("a\nfn=b", MAIN, MAIN + SIZE)]
     program = image(symbols=Symbols(symbols), name="prog\udcff\n")
     found = profile(tmp_path, ran(MAIN), of=program)
-    assert found.functions == {Place("a?fn=b", "???", "prog??")}
+    assert found.functions == {Place("a\\nfn=b", "???", "prog\\xff\\n")}
 
 
 def test_a_profile_of_nothing(tmp_path: Path) -> None:

@@ -54,7 +54,7 @@ def page(programs: Sequence[Program], no_pipeline: str = "") -> str:
         pipeline=pipeline(programs),
         no_pipeline=no_pipeline,
         loops=loops_abreast(programs),
-        left_out=[(p.name, text) for p in programs if (text := p.sources.remark()) is not None],
+        left_out=[(p.name, text) for p in programs for text in p.sources.remarks()],
         functions=[hottest(program.profile) for program in programs],
         script=Markup(script),
         script_hash=b64encode(sha256(script.encode()).digest()).decode(),

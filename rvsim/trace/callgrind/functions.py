@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from rvsim.machine import Machine
-from rvsim.printable import printable
 
 UNNAMED = "???"
 
@@ -48,7 +47,7 @@ class Functions:
         if number == len(self._functions):
             name = symbol[0] if symbol is not None else UNNAMED
             home = self.line(start) if start is not None else None
-            owner = printable(self._image.name) if key[0] else UNNAMED
+            owner = self._image.name if key[0] else UNNAMED
             self._functions.append(Function(name, owner, home[0] if home else UNNAMED))
         return number
 

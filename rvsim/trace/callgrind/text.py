@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rvsim.cost.formula import CYCLE
+from rvsim.printable import printable
 from rvsim.trace.callgrind.calls import Edge
 from rvsim.trace.callgrind.functions import Function, Functions
 
@@ -55,7 +56,7 @@ class ProfileText:
         yield f"totals: {self._values(self._profile.total)}"
 
     def _header(self) -> Iterator[str]:
-        name = _text(self._profile.name)
+        name = printable(self._profile.name)
         yield "# callgrind format"
         yield "version: 1"
         yield "creator: rvsim"
@@ -80,15 +81,15 @@ class ProfileText:
         """
         if function.object != self._object:
             self._object = function.object
-            yield f"ob={_text(function.object)}"
+            yield f"ob={printable(function.object)}"
         self._file = function.file
-        yield f"fl={_text(function.file)}"
+        yield f"fl={printable(function.file)}"
         yield f"fn={_name(function, again)}"
         for pc in pcs:
             file, line = self._functions.line(pc) or (function.file, 0)
             if file != self._file:
                 self._file = file
-                yield f"{'fe' if file == function.file else 'fi'}={_text(file)}"
+                yield f"{'fe' if file == function.file else 'fi'}={printable(file)}"
             position = f"{self._functions.address(pc):#x} {line}"
             yield f"{position} {self._values(self._profile.own.get((pc, again), ()))}"
             for edge, count, costs in self._calls.get((pc, again), ()):
@@ -99,9 +100,9 @@ class ProfileText:
         """A call, whose object and file are the caller's if they are not given."""
         callee = self._functions[self._functions.number(edge.target)]
         if callee.object != self._object:
-            yield f"cob={_text(callee.object)}"
+            yield f"cob={printable(callee.object)}"
         if callee.file != self._file:
-            yield f"cfi={_text(callee.file)}"
+            yield f"cfi={printable(callee.file)}"
         yield f"cfn={_name(callee, edge.target_again)}"
         _, line = self._functions.line(edge.target) or ("", 0)
         yield f"calls={count} {self._functions.address(edge.target):#x} {line}"
@@ -120,9 +121,4 @@ def _event(reason: str) -> str:
 
 
 def _name(function: Function, again: bool) -> str:
-    return _text(function.name) + _AGAIN * again
-
-
-def _text(name: str) -> str:
-    """A name that stays on its line."""
-    return "".join(c if c.isprintable() else "?" for c in name)
+    return printable(function.name) + _AGAIN * again

@@ -12,7 +12,6 @@ import numpy as np
 
 from rvsim.cost.batch import Batch
 from rvsim.machine import Machine
-from rvsim.printable import printable
 from rvsim.trace.callgrind.calls import Calls, Share
 from rvsim.trace.callgrind.charges import Charger, Charges
 from rvsim.trace.callgrind.functions import Functions
@@ -28,7 +27,7 @@ class CallgrindTrace:
     def __init__(self, path: str, machine: Machine) -> None:
         assert machine.image is not None
         self._file = TraceFile(path)
-        self._name = printable(machine.image.name)
+        self._name = machine.image.name
         self._functions = Functions(machine)
         self._charger = Charger(self._functions)
         self._follower = Follower(self._functions)
