@@ -18,6 +18,7 @@ from rvsim.linux.errno import (
     EMFILE,
     ENODEV,
     ENXIO,
+    EPERM,
     EROFS,
     ESPIPE,
     CallError,
@@ -130,6 +131,10 @@ class OpenFile:
     def status(self) -> Status:
         """What `fstat` tells."""
         return _FIFO_STATUS
+
+    def host_to_change(self) -> int:
+        """The host's descriptor, to change permissions and times; an error for what has none."""
+        raise CallError(EPERM)
 
     def check_mappable(self) -> None:
         """An error if there can be no mapping that shows what `read` gives."""
@@ -299,6 +304,11 @@ class HostFile(OpenFile):
     def status(self) -> Status:
         return status_of(self.host_status())
 
+    def host_to_change(self) -> int:
+        if self._grant is None or not self._grant.writable:
+            raise CallError(EROFS)
+        return self._fd
+
     def same_file(self, other: HostFile) -> bool:
         """Whether both are the same file of the host."""
         return os.path.sameopenfile(self._fd, other._fd)
@@ -418,6 +428,13 @@ class Folder(OpenFile):
 
     def status(self) -> Status:
         return self._status()
+
+    def host_to_change(self) -> int:
+        if not self.spot.layers:
+            raise CallError(EPERM)
+        if not self.spot.layers[0].mount.writable:
+            raise CallError(EROFS)
+        return self.spot.layers[0].fd
 
     def shown_name(self) -> bytes:
         return guest_path(self.spot.name())

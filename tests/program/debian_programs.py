@@ -101,7 +101,7 @@ tsort {w}/json
 realpath {w}/d/link
 readlink {w}/d/link
 pwd
-env
+printenv HOME
 uname -s -m
 true
 false
@@ -131,8 +131,8 @@ bc -l
 file -m /usr/share/misc/magic.mgc {w}/json {w}/text
 gzip -n {w}/text
 bzip2 -k {w}/text
-xz -k {w}/text
-zstd -q {w}/text
+xz -T1 -k {w}/text
+zstd -q --single-thread {w}/text
 jq .a[2].b,(.x|sqrt),.n {w}/json
 jq -c . {w}/json
 rg -n fox.*dog {w}/text
@@ -143,8 +143,8 @@ hyperfine --help
 
 _SCRIPTS: Final[tuple[tuple[str, ...], ...]] = (
     ("busybox", "sh", "-c", "i=0; while [ $i -lt 200 ]; do i=$((i+1)); done; echo $i"),
-    ("gawk", "BEGIN { printf \"%d %s %.3f\\n\", 42, toupper(\"x\"), atan2(1, 1) }"),
-    ("gawk", "{ n[length($0)]++ } END { for (k in n) print k, n[k] }", "{w}/text"),
+    ("gawk", "BEGIN {{ printf \"%d %s %.3f\\n\", 42, toupper(\"x\"), atan2(1, 1) }}"),
+    ("gawk", "{{ n[length($0)]++ }} END {{ for (k in n) print k, n[k] }}", "{w}/text"),
     ("perl", "-e", "print join(',', map {{ $_ * $_ }} 1 .. 10), qq(\\n)"),
     ("perl", "-ne", "$c{{$_}}++ for split; END {{ print qq($_ $c{{$_}}\\n) for sort keys %c }}",
      "{w}/text"),

@@ -1,10 +1,12 @@
 """The system calls by subject.  Importing this package fills `rvsim.linux.table.CALLS`."""
 
 from rvsim.linux.calls import (
+    attributes,
     events,
     filesystem,
     identity,
     io,
+    links,
     memory,
     paths,
     polling,
@@ -16,10 +18,12 @@ from rvsim.linux.calls import (
 )
 
 __all__ = [
+    "attributes",
     "events",
     "filesystem",
     "identity",
     "io",
+    "links",
     "memory",
     "paths",
     "polling",

@@ -47,7 +47,8 @@ def _start(process: LinuxProcess, dirfd: int, path: bytes) -> Spot | None:
     return spot
 
 
-def _find(process: LinuxProcess, dirfd: int, path: bytes, *, follow: bool = True) -> Place:
+def find_place(process: LinuxProcess, dirfd: int, path: bytes, *, follow: bool = True) -> Place:
+    """Where a path leads, in ``with``, be something there or not."""
     try:
         return process.tree.find(path, _start(process, dirfd, path), follow=follow)
     except OutsideError:
@@ -57,13 +58,22 @@ def _find(process: LinuxProcess, dirfd: int, path: bytes, *, follow: bool = True
 
 def existing(process: LinuxProcess, dirfd: int, path: bytes, *, follow: bool = True) -> Place:
     """What a path leads to, in ``with``; ENOENT if nothing is there, with a note if need be."""
-    place = _find(process, dirfd, path, follow=follow)
+    place = find_place(process, dirfd, path, follow=follow)
     if place.status is None:
         error = place.missing()
         place.spot.close()
         if isinstance(error, OutsideError):
             process.refused(path)
         raise error
+    return place
+
+
+def new_place(process: LinuxProcess, dirfd: int, path: bytes) -> Place:
+    """Where a path will lead, in ``with``; EEXIST if something is there."""
+    place = find_place(process, dirfd, path, follow=False)
+    if place.status is not None:
+        place.spot.close()
+        raise CallError(EEXIST)
     return place
 
 
@@ -86,7 +96,7 @@ def openat(process: LinuxProcess, dirfd: Int, path: Text, flags: Flags, mode: Fl
 def _open(process: LinuxProcess, dirfd: int, path: bytes, flags: int, mode: int) -> OpenFile:
     exclusive = flags & O_CREAT and flags & O_EXCL
     follow = not (flags & O_NOFOLLOW or exclusive)
-    find = _find if flags & O_CREAT else existing
+    find = find_place if flags & O_CREAT else existing
     with find(process, dirfd, path, follow=follow) as place:
         if place.status is None and path.endswith(b"/"):
             raise CallError(EISDIR)
@@ -252,9 +262,7 @@ def _to_change(process: LinuxProcess, place: Place) -> tuple[int, bytes]:
 def mkdirat(process: LinuxProcess, dirfd: Int, path: Text, mode: Flags) -> int:
     """Make a folder."""
     name = process.text(path)
-    with _find(process, dirfd, name.rstrip(b"/") or name, follow=False) as place:
-        if place.status is not None:
-            return EEXIST
+    with new_place(process, dirfd, name.rstrip(b"/") or name) as place:
         folder, entry = place.host_to_change()
         try:
             os.mkdir(entry, mode & 0o777 & ~process.umask, dir_fd=folder)
@@ -272,17 +280,13 @@ def renameat2(
         return EINVAL
     with (
         existing(process, old_dirfd, process.text(old), follow=False) as source,
-        _find(process, new_dirfd, process.text(new), follow=False) as target,
+        find_place(process, new_dirfd, process.text(new), follow=False) as target,
     ):
         if flags & _RENAME_NOREPLACE and target.status is not None:
             return EEXIST
         old_folder, old_name = _to_change(process, source)
         new_folder, new_name = _to_change(process, target)
-        if (
-            source.layer is None
-            or target.layer is None
-            or source.layer.mount is not target.layer.mount
-        ):
+        if not source.shares_mount(target):
             return EXDEV
         try:
             os.rename(old_name, new_name, src_dir_fd=old_folder, dst_dir_fd=new_folder)
