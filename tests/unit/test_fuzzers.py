@@ -8,7 +8,7 @@ from rvsim.host import VARIABLE, usable_hosts
 from tools import fuzz, fuzzers
 
 
-@pytest.mark.parametrize("name", ["instructions", "programs"])
+@pytest.mark.parametrize("name", ["instructions", "programs", "syscalls"])
 def test_a_few_seeds_of_each(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -35,4 +35,4 @@ def test_a_finding_says_how_to_see_it_again(monkeypatch: pytest.MonkeyPatch) -> 
 def test_an_unknown_fuzzer_is_refused_with_the_names(capsys: pytest.CaptureFixture[str]) -> None:
     assert fuzz.main(["nothing"]) == 2
     assert "NAME is one of " in capsys.readouterr().err
-    assert {"instructions", "programs"} <= set(fuzz.names())
+    assert {"instructions", "programs", "syscalls"} <= set(fuzz.names())

@@ -6,7 +6,7 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from rvsim.linux.calls.paths import AT_FDCWD, existing
-from rvsim.linux.errno import EBADF, EINVAL, ENODEV, EOPNOTSUPP, ESPIPE
+from rvsim.linux.errno import EBADF, EFBIG, EINVAL, ENODEV, EOPNOTSUPP, ESPIPE
 from rvsim.linux.files import MOST_FILES, Folder, HostFile
 from rvsim.linux.memory_file import MemoryFile
 from rvsim.linux.status import BLOCK
@@ -24,6 +24,7 @@ _LONGEST_MEMFD_NAME: Final = 249
 _LOCKS: Final = (1, 2, 8)
 _LOCK_NB: Final = 4
 _MOST_ADVICE: Final = 5
+_LARGEST_FILE: Final = (1 << 63) - 1
 _CLOSE_RANGE_CLOEXEC: Final = 4
 
 
@@ -113,6 +114,8 @@ def fallocate(process: LinuxProcess, fd: Int, mode: Int, offset: Long, count: Lo
     file = process.files[fd]
     if offset < 0 or count <= 0:
         return EINVAL
+    if offset + count > _LARGEST_FILE:
+        return EFBIG
     if mode:
         return EOPNOTSUPP
     if not file.writable:
