@@ -25,7 +25,7 @@ from rvsim.linux.memory_file import Quota
 from rvsim.linux.names import NAMES
 from rvsim.linux.proc import folder, proc
 from rvsim.linux.signals import NAMES as SIGNAL_NAMES
-from rvsim.linux.signals import Killed, Signals, signal_of
+from rvsim.linux.signals import Killed, Signals, frame_size, signal_of
 from rvsim.linux.stack import fill_stack, map_stack
 from rvsim.linux.sysfs import dev, sys
 from rvsim.linux.system import LIMITS, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
@@ -101,7 +101,7 @@ class LinuxProcess:
         self.clock: Clock = HostClock() if host_time else ModelClock(now_ns)
         self.random = RandomBytes()
         self.limits: dict[int, tuple[int, int]] = dict(LIMITS)
-        self.signals = Signals(memory, lambda: self.limits[RLIMIT_SIGPENDING][0])
+        self.signals = Signals(memory, lambda: self.limits[RLIMIT_SIGPENDING][0], note)
         self.timers = SignalTimers(self.clock, self.signals)
         self.deadline = Deadline()
         self.waiter = Waiter(self.clock, self.signals, self.timers, self.deadline)
@@ -115,6 +115,8 @@ class LinuxProcess:
         self.file_pages = bytearray(memory.size // PAGE)
         """For each page 1 if it shows a file."""
         self.sp = 0
+        self.hart: State
+        """The registers, from the start on."""
         self.has_called = False
         """Whether it has made a system call."""
         self._note = note
@@ -142,11 +144,19 @@ class LinuxProcess:
             if loaded is not None:
                 self._show_image(loaded)
         self.started = fill_stack(
-            memory, self.stack, image, self.loader, list(argv) or [image.name], env or {}, hwcap
+            memory,
+            self.stack,
+            image,
+            self.loader,
+            list(argv) or [image.name],
+            env or {},
+            hwcap,
+            frame_size(cpu.vlenb if self.has_vector else 0),
         )
 
     def start(self, state: State) -> None:
         """Set the pc and the stack pointer for the first instruction."""
+        self.hart = state
         state["pc"] = (self.loader or self.image).entry
         state.x[_SP] = self.started.sp
 

@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Final
 
-from rvsim.linux.errno import EAGAIN, EINTR, EINVAL, CallError
+from rvsim.linux.errno import EAGAIN, EINTR, EINVAL, ENOMEM, EPERM, CallError
 from rvsim.linux.status import USER_ID
 from rvsim.linux.system import PROCESS_ID, UNLIMITED
 from rvsim.linux.table import BlockedForEver, ProcessExit
@@ -52,6 +52,7 @@ _VECTOR_MAGIC: Final = 0x5346_5457
 _VECTOR_HEAD: Final = 56
 """Magic, size, then vstart, vl, vtype, vcsr, vlenb and a pointer to the registers."""
 
+_END_MARK: Final = 8
 _TRAMPOLINE: Final = struct.pack("<II", 139 << 20 | 17 << 7 | 0x13, 0x73)  # li a7, 139; ecall
 _RA, _SP, _A0, _A1, _A2 = 1, 2, 10, 11, 12
 _VILL: Final = 1 << 63
@@ -103,6 +104,7 @@ class Signals:
     memory: Memory
     most_queued: Callable[[], int] = lambda: UNLIMITED
     """RLIMIT_SIGPENDING."""
+    note: Callable[[str], object] = lambda text: None
     actions: dict[int, Action] = field(default_factory=dict)
     mask: int = 0
     pending_bits: int = 0
@@ -194,12 +196,17 @@ class Signals:
         """Whether the alternate stack is in use."""
         return self.stack is not None and self.stack[0] < sp <= sum(self.stack)
 
-    def set_stack(self, addr: int, flags: int, size: int, sp: int) -> int:
-        """`sigaltstack`: 0, or an error."""
-        if flags & ~(_SS_DISABLE | _SS_ONSTACK) or self.on_stack(sp):
+    def set_stack(self, addr: int, flags: int, size: int, state: State) -> int:
+        """`sigaltstack`: 0, or an error; as on Linux, a stack has to be larger than a frame now.
+
+        That of a program which has not used the vector unit yet may become larger later.
+        """
+        if self.on_stack(state.x[_SP]):
+            return EPERM
+        if flags not in (0, _SS_DISABLE, _SS_ONSTACK):
             return EINVAL
-        if not flags & _SS_DISABLE and size < _MIN_ALTERNATE:
-            return EINVAL
+        if flags != _SS_DISABLE and (size < _MIN_ALTERNATE or size <= _frame_of(state)):
+            return ENOMEM
         self.stack = None if flags & _SS_DISABLE else (addr, size)
         return 0
 
@@ -254,7 +261,10 @@ class Signals:
         sp = state.x[_SP]
         if action.flags & _SA_ONSTACK and self.stack is not None and not self.on_stack(sp):
             sp = sum(self.stack)
-        frame = (sp - _FRAME - len(vector)) & ~15 & _M64
+        size = _frame_of(state)
+        frame = (sp - size) & ~15 & _M64
+        if self.on_stack(sp) and self.stack is not None and frame < self.stack[0]:
+            self._overflow(size, is_nested=sp == state.x[_SP])
         content = bytearray(_FRAME) + vector
         content[:_UCONTEXT] = signal.info()
         content[_UCONTEXT + 16 : _UCONTEXT + 40] = struct.pack(
@@ -276,6 +286,20 @@ class Signals:
         state.x[_RA] = self._return_address()
         state.x[_SP] = frame
         state.x[_A0], state.x[_A1], state.x[_A2] = signal.number, frame, frame + _UCONTEXT
+
+    def _overflow(self, size: int, *, is_nested: bool) -> None:
+        """Say that the alternate stack is too small; what is below it is overwritten.
+
+        As on Linux, only a handler that is on that stack already makes it an end of the program.
+        """
+        assert self.stack is not None
+        start, length = self.stack
+        self.note(
+            f"the alternate signal stack of {length} bytes at {start:#x} is too small for a signal"
+            f" frame of {size} bytes: getauxval(AT_MINSIGSTKSZ) tells how much a frame takes"
+        )
+        if is_nested:
+            raise Killed(SIGSEGV)
 
     def _return_address(self) -> int:
         """Where a handler returns to: on Linux this is in the vDSO."""
@@ -341,12 +365,33 @@ def _fcsr(state: State) -> int:
     return state["frm"] << 5 | state["fflags"]
 
 
+def frame_size(vlenb: int) -> int:
+    """Bytes that a signal frame takes with vector registers of so many bytes; 0 for none.
+
+    This is AT_MINSIGSTKSZ: as Linux counts, with a whole head that in part lies in the fixed part.
+
+    >>> frame_size(0), frame_size(32)
+    (1088, 2176)
+    """
+    vector = _VECTOR_HEAD + 32 * vlenb + _END_MARK if vlenb else 0
+    return -(-(_FRAME + vector) // 16) * 16
+
+
+def _frame_of(state: State) -> int:
+    return frame_size(state.vlenb if _uses_vector(state) else 0)
+
+
+def _uses_vector(state: State) -> bool:
+    """Whether the vector unit was ever used: its state is saved from then on."""
+    return state["vtype"] != _VILL or bool(state.vfile.any())
+
+
 def _vector_state(state: State) -> bytes:
     """The part of the frame for vector state, still empty; nothing if the unit was never used."""
-    if state["vtype"] == _VILL and not state.vfile.any():
+    if not _uses_vector(state):
         return b""
     # the registers follow the head, whose first 8 bytes are in the fixed part; then an end mark
-    return bytes(_VECTOR_HEAD - 8) + state.vfile.tobytes() + bytes(8)
+    return bytes(_VECTOR_HEAD - 8) + state.vfile.tobytes() + bytes(_END_MARK)
 
 
 def _vector_head(state: State, pointer: int) -> bytes:

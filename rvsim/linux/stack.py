@@ -20,7 +20,7 @@ STACK_GAP: Final = 0x10000
 _RANDOM_BYTES: Final = b"rvsim AT_RANDOM!"
 _AT_NULL, _AT_PHDR, _AT_PHENT, _AT_PHNUM, _AT_PAGESZ, _AT_BASE, _AT_FLAGS = 0, 3, 4, 5, 6, 7, 8
 _AT_ENTRY, _AT_UID, _AT_EUID, _AT_GID, _AT_EGID, _AT_HWCAP, _AT_CLKTCK = 9, 11, 12, 13, 14, 16, 17
-_AT_SECURE, _AT_RANDOM, _AT_EXECFN = 23, 25, 31
+_AT_SECURE, _AT_RANDOM, _AT_EXECFN, _AT_MINSIGSTKSZ = 23, 25, 31, 51
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +69,7 @@ def fill_stack(
     argv: Sequence[str],
     env: Mapping[str, str],
     hwcap: int,
+    signal_frame: int,
 ) -> Started:
     """Write what a program finds at its start.
 
@@ -86,7 +87,7 @@ def fill_stack(
     block += _RANDOM_BYTES
     base = stack.top - 8 - len(block)
     pointers = [base + offset for offset in offsets]
-    auxv = _auxiliary_vector(image, loader, hwcap, base + random_offset, pointers[-1])
+    auxv = _auxiliary_vector(image, loader, hwcap, signal_frame, base + random_offset, pointers[-1])
     words = [
         len(arguments),
         *pointers[: len(arguments)],
@@ -112,7 +113,12 @@ def fill_stack(
 
 
 def _auxiliary_vector(
-    image: Image, loader: Image | None, hwcap: int, random_addr: int, name_addr: int
+    image: Image,
+    loader: Image | None,
+    hwcap: int,
+    signal_frame: int,
+    random_addr: int,
+    name_addr: int,
 ) -> list[int]:
     entries = {
         _AT_PHDR: image.phdr_addr,
@@ -131,6 +137,7 @@ def _auxiliary_vector(
         _AT_SECURE: 0,
         _AT_RANDOM: random_addr,
         _AT_EXECFN: name_addr,
+        _AT_MINSIGSTKSZ: signal_frame,
         _AT_NULL: 0,
     }
     return [word for entry in entries.items() for word in entry]

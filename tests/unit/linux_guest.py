@@ -5,8 +5,9 @@ from __future__ import annotations
 import struct
 from typing import Any
 
+from rvsim.config import NO_FACTS
 from rvsim.elf import Image, Segment
-from rvsim.linux import LinuxProcess
+from rvsim.linux import Cpu, LinuxProcess
 from rvsim.mem import PAGE, Memory, R, W
 from rvsim.state import State
 
@@ -34,14 +35,15 @@ AT_FDCWD = -100
 class Guest:
     """A process, its memory and registers, and what it said."""
 
-    def __init__(self, size: int = SIZE, **options: Any) -> None:
+    def __init__(self, size: int = SIZE, vlen: int = 256, **options: Any) -> None:
         self.memory = Memory(size)
         self.memory.map(DATA, 2 * PAGE, R | W)
         self.out: list[bytes] = []
         self.notes: list[str] = []
-        options = {"stdout": self.out.append, "note": self.notes.append} | options
+        cpu = Cpu(frozenset(), NO_FACTS, vlen // 8)
+        options = {"cpu": cpu, "stdout": self.out.append, "note": self.notes.append} | options
         self.process = LinuxProcess(self.memory, options.pop("image", IMAGE), **options)
-        self.state = State(vlen=256)
+        self.state = State(vlen)
         self.state["vtype"] = 1 << 63
         self.process.start(self.state)
 

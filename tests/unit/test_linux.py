@@ -96,6 +96,7 @@ def test_arguments_environment_and_auxiliary_vector_are_on_the_stack():
         16: 0x20112D,  # AT_HWCAP: a c d f i m v
         17: 100,  # AT_CLKTCK
         23: 0,  # AT_SECURE
+        51: 2176,  # AT_MINSIGSTKSZ at VLEN 256
     }
 
 

@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from rvsim.linux import BlockedForEver, ProcessExit
-from rvsim.linux.errno import EAGAIN, EFAULT, EINTR, EINVAL, ESRCH
+from rvsim.linux import BlockedForEver, ProcessExit, hwcap
+from rvsim.linux.errno import EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ESRCH
 from rvsim.mem import PAGE, R, X
 from tests.unit.linux_guest import DATA, HEAP, Guest
 
@@ -290,7 +290,7 @@ def test_a_handler_runs_on_the_alternate_stack(guest: Guest):
     raise_(guest, USR1)
     assert stack < guest.state.x[2] < stack + 16 * PAGE
     guest.memory.write(DATA, struct.pack("<QixxxxQ", stack, 0, 16 * PAGE))
-    assert guest.call(132, DATA, 0) == EINVAL  # in use
+    assert guest.call(132, DATA, 0) == EPERM  # in use
     assert guest.call(132, 0, OUT) == 0
     assert struct.unpack("<QixxxxQ", guest.memory.read(OUT, 24)) == (stack, 1, 16 * PAGE)
     first = guest.state.x[2]
@@ -300,11 +300,74 @@ def test_a_handler_runs_on_the_alternate_stack(guest: Guest):
 
 
 def test_alternate_stacks_are_checked(guest: Guest):
-    for flags, size in ((0, 2047), (4, 8192)):
-        guest.memory.write(DATA, struct.pack("<QixxxxQ", HEAP, flags, size))
-        assert guest.call(132, DATA, 0) == EINVAL
+    for flags, size, error in ((0, 2047, ENOMEM), (4, 8192, EINVAL), (3, 8192, EINVAL)):
+        assert set_stack(guest, HEAP, size, flags) == error
     guest.memory.write(DATA, struct.pack("<QixxxxQ", HEAP, 2, 0))
     assert guest.call(132, DATA, 0) == 0
+
+
+def set_stack(guest: Guest, start: int, size: int, flags: int = 0) -> int:
+    guest.memory.write(DATA, struct.pack("<QixxxxQ", start, flags, size))
+    return guest.call(132, DATA, 0)
+
+
+@pytest.mark.parametrize(
+    ("vlen", "smallest"),  # 1,088 bytes, and for vector state 64 and 32 registers
+    [(128, 1664), (256, 2176), (512, 3200), (1024, 5248), (4096, 17536)],
+)
+def test_the_smallest_stack_is_a_frame_of_this_vlen(vlen: int, smallest: int):
+    """As Linux: a larger one than the frame, which has vector state once there is some."""
+    guest = Guest(vlen=vlen, hwcap=hwcap("imafdcv"))
+    assert auxv(guest)[51] == smallest
+    assert set_stack(guest, HEAP, 2048) == 0
+    guest.state.v[7, 3] = 1
+    least = max(2048, smallest + 1)
+    assert set_stack(guest, HEAP, least - 1) == ENOMEM
+    assert set_stack(guest, HEAP, least) == 0
+    stack = guest.mmap(length=8 * PAGE)
+    assert set_stack(guest, stack, least + 15) == 0
+    action(guest, USR1, HANDLER, ONSTACK)
+    raise_(guest, USR1)
+    assert stack <= guest.state.x[2]
+    assert guest.notes == []
+
+
+def test_without_vector_registers_a_frame_has_none():
+    assert auxv(Guest(hwcap=hwcap("imafdc")))[51] == 1088
+
+
+def test_a_stack_that_is_too_small_is_named():
+    """It was large enough when it was chosen: the program has used the vector unit since."""
+    guest = Guest(vlen=4096, hwcap=hwcap("imafdcv"))
+    stack = guest.mmap(length=8 * PAGE) + 4 * PAGE
+    assert set_stack(guest, stack, 8192) == 0
+    guest.state.v[7, 3] = 1
+    action(guest, USR1, HANDLER, ONSTACK)
+    raise_(guest, USR1)
+    assert guest.state.x[2] == stack + 8192 - 17536  # as on Linux, past its end
+    assert guest.notes == [
+        f"the alternate signal stack of 8192 bytes at {stack:#x} is too small for a signal frame"
+        " of 17536 bytes: getauxval(AT_MINSIGSTKSZ) tells how much a frame takes"
+    ]
+
+
+def test_a_second_frame_that_does_not_fit_ends_the_program():
+    guest = Guest(vlen=256, hwcap=hwcap("imafdcv"))
+    guest.state.v[7, 3] = 1
+    stack = guest.mmap(length=8 * PAGE) + 4 * PAGE
+    assert set_stack(guest, stack, 4000) == 0
+    action(guest, USR1, HANDLER, ONSTACK)
+    action(guest, USR2, HANDLER, ONSTACK)
+    raise_(guest, USR1)
+    with pytest.raises(ProcessExit):
+        raise_(guest, USR2)
+    assert "is too small for a signal frame of 2176 bytes" in guest.notes[0]
+    assert guest.notes[1] == "the program has ended itself by SIGSEGV"
+
+
+def auxv(guest: Guest) -> dict[int, int]:
+    words = guest.process.started.auxv
+    return dict(struct.iter_unpack("<QQ", words))
 
 
 # Faults

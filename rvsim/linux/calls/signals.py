@@ -101,7 +101,7 @@ def sigaltstack(process: LinuxProcess, new: Addr, old: Addr) -> int:
     before = process.signals.stack_words(sp)
     if new:
         addr, flags, size = struct.unpack("<Qi4xQ", process.get(new, 24))
-        result = process.signals.set_stack(addr, flags, size, sp)
+        result = process.signals.set_stack(addr, flags, size, process.hart)
         if result:
             return result
     if old:
