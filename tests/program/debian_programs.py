@@ -126,13 +126,13 @@ find {w}/d/sub -type f -size -2
 grep -n -E l(a|e)zy|zeta {w}/text
 grep -r aa {w}/d
 sed -i s/fox/cat/ {w}/text
-tar -C {w} --owner=0 --group=0 -cf - text
+tar -C {w} --owner=root:0 --group=root:0 -cf - text
 bc -l
 file -m /usr/share/misc/magic.mgc {w}/json {w}/text
 gzip -n {w}/text
 bzip2 -k {w}/text
 xz -T1 -k {w}/text
-zstd -q --single-thread {w}/text
+zstd -q --single-thread --no-asyncio {w}/text
 jq .a[2].b,(.x|sqrt),.n {w}/json
 jq -c . {w}/json
 rg -n fox.*dog {w}/text

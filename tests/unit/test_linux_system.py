@@ -15,6 +15,7 @@ from rvsim.linux.errno import (
     EINVAL,
     ENOMEM,
     ENOSYS,
+    EOPNOTSUPP,
     EPERM,
     ESRCH,
     ETIMEDOUT,
@@ -338,3 +339,8 @@ def test_sleeping_moves_the_time_csr_as_well(guest: Guest):
     guest.memory.write(DATA, struct.pack("<qq", 2, 500_000_000))
     assert guest.call(101, DATA, 0) == 0
     assert guest.state["time_asleep"] == 60_000_000
+
+
+def test_landlock_is_there_and_off():
+    """As in a kernel that was built with it and started without: xz then goes on."""
+    assert Guest().call(444, DATA, 8, 0) == EOPNOTSUPP

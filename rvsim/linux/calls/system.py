@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from rvsim.linux.errno import EINVAL, EPERM, ESRCH
+from rvsim.linux.errno import EINVAL, EOPNOTSUPP, EPERM, ESRCH
 from rvsim.linux.status import USER_ID
 from rvsim.linux.system import LIMITS, PARENT_ID, PROCESS_ID, UNAME, VECTOR_OFF, VECTOR_ON
 from rvsim.linux.table import Addr, Flags, Int, ProcessExit, Size, syscall
@@ -233,3 +233,9 @@ def riscv_hwprobe(
 def riscv_flush_icache(process: LinuxProcess, start: Addr, end: Addr, flags: Flags) -> int:
     """Code is coherent, so there is nothing to flush."""
     return EINVAL if flags & ~1 else 0
+
+
+@syscall(444, "landlock_create_ruleset")
+def landlock_create_ruleset(process: LinuxProcess, rules: Addr, size: Size, flags: Flags) -> int:
+    """A program can't give up rights here, as in a kernel that was started without Landlock."""
+    return EOPNOTSUPP
