@@ -10,6 +10,7 @@ VlPolicy = Literal["max", "half"]
 ReductionOrder = Literal["sequential", "tree", "random"]
 Reserved = Literal["trap", "allow"]
 UserCounters = Literal["trap", "allow"]
+SyscallVector = Literal["discard", "keep"]
 
 CYCLES_PER_SECOND: Final = 1_600_000_000
 """The clock of most K1 boards: BPI-F3, Muse, RV2."""

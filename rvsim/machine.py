@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 from rvsim.attributes import remarks
 from rvsim.bare import BareMetal, HostExit
-from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, UserCounters, VlPolicy
+from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, SyscallVector, UserCounters, VlPolicy
 from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
@@ -31,7 +31,7 @@ from rvsim.linux import (
 from rvsim.linux.waiting import CutShort
 from rvsim.mem import Memory
 from rvsim.printable import printable
-from rvsim.profiles import DEFAULT_CPU, make_config, profile
+from rvsim.profiles import DEFAULT_CPU, make_config, one_of, profile
 from rvsim.state import State
 from rvsim.summary import run_as_html
 from rvsim.tables import arrow_table, pandas_frame
@@ -201,6 +201,7 @@ class Machine:
         vl_policy: VlPolicy = "max",
         reserved: Reserved = "trap",
         user_counters: UserCounters = "allow",
+        syscall_vector: SyscallVector = "discard",
         reduction_order: str = "sequential",
         host_float: bool = True,
         engine: str = "jit",
@@ -229,6 +230,9 @@ class Machine:
             host_float=host_float,
         )
         self.host = check_host(host)
+        self.syscall_vector: SyscallVector = one_of(
+            "syscall vector policy", syscall_vector, ("discard", "keep")
+        )
         self._cpu = cpu
         self.memory = Memory(memory_size)
         vlen = self.config.vlen
@@ -370,6 +374,7 @@ class Machine:
             dirs=dirs,
             sysroot=sysroot,
             host_time=host_time,
+            syscall_vector=self.syscall_vector,
             note=self.note,
             strace=strace,
         )

@@ -170,9 +170,9 @@ def make_config(
         vlen=chosen,
         agnostic=kind,
         seed=seed,
-        vl_policy=_one_of("vl policy", vl_policy, ("max", "half")),
-        reserved=_one_of("reserved policy", reserved, ("trap", "allow")),
-        user_counters=_one_of("user counters policy", user_counters, ("trap", "allow")),
+        vl_policy=one_of("vl policy", vl_policy, ("max", "half")),
+        reserved=one_of("reserved policy", reserved, ("trap", "allow")),
+        user_counters=one_of("user counters policy", user_counters, ("trap", "allow")),
         misaligned_vector=base.misaligned_vector,
         reduction_order=order,
         reduction_seed=order_seed,
@@ -180,7 +180,8 @@ def make_config(
     )
 
 
-def _one_of(what: str, value: Any, allowed: tuple[str, ...]) -> Any:
+def one_of(what: str, value: Any, allowed: tuple[str, ...]) -> Any:
+    """The value, if it is one of those allowed; RvsimError that names them if not."""
     if value not in allowed:
         raise RvsimError(f"unknown {what} {value!r}", hint=f"choose one of {', '.join(allowed)}")
     return value
@@ -191,4 +192,4 @@ def _seeded(what: str, text: str, allowed: tuple[str, ...]) -> tuple[Any, int]:
     kind, colon, seed = text.partition(":")
     if colon and (kind != "random" or not seed.isdecimal()):
         raise RvsimError(f"{what} {text!r} is not understood", hint="write random:1")
-    return _one_of(what, kind, allowed), int(seed or 0)
+    return one_of(what, kind, allowed), int(seed or 0)

@@ -9,7 +9,7 @@ illegal instruction at 0x10a2c in gemm_tile_s8+0x1c (gemm.c:41): vrgather.vv v4,
 from __future__ import annotations
 
 import shlex
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from typing import Final
 
@@ -120,10 +120,37 @@ def _rule(machine: Machine, trap: Trap) -> Iterator[str]:
         yield f"address {trap.tval:#x} cannot be {done}: {_reason(machine, trap.tval, need)}"
     if trap.cause in _MISALIGNED:
         yield f"address {trap.tval:#x}"
+    call = _took_vtype_away(machine, trap)
+    if call is not None:
+        yield (
+            "Linux discards vector state at each system call (since 6.5): the call at"
+            f" {machine.place(call)} has left vtype vill and all ones in the registers"
+        )
     if machine.bare is not None:
         why = machine.bare.unhandled(trap, machine.state)
         if why is not None:
             yield why
+
+
+def _took_vtype_away(machine: Machine, trap: Trap) -> int | None:
+    """The pc of the system call that discarded the vtype which an instruction needs, if one did."""
+    needs = instruction_at(machine, trap.pc)
+    if machine.process is None or needs is None or needs.insn is None or not needs.insn.vector:
+        return None
+    call = machine.process.vector.missing_vtype(machine.state)
+    if call is None or trap.cause != ILLEGAL_INSTRUCTION:
+        return None
+    last = _last(machine, lambda d: d.pc == call or _sets_vtype(d))
+    return call if last is None or last.pc == call else None
+
+
+def _sets_vtype(d: Decoded) -> bool:
+    return d.insn is not None and d.insn.unit is Unit.VSET
+
+
+def _last(machine: Machine, wanted: Callable[[Decoded], bool]) -> Decoded | None:
+    """The last instruction of a kind among those executed lately."""
+    return next((d for d in reversed(machine.interp.recent(64)) if wanted(d)), None)
 
 
 def _reason(machine: Machine, addr: int, need: int) -> str:
@@ -274,10 +301,11 @@ def _ways_to_legality(machine: Machine, trap: Trap, d: Decoded) -> Iterator[str]
         return
     vtype = VType.decode(machine.state["vtype"])
     if d.insn.vector and vtype is None:
-        last = next(
-            (r for r in reversed(machine.interp.recent(64)) if r.insn and r.insn.unit is Unit.VSET),
-            None,
-        )
+        if _took_vtype_away(machine, trap) is not None:
+            yield "set vtype again after the call, and load what registers held"
+            yield "rvsim run --syscall-vector keep, as Linux did before 6.5"
+            return
+        last = _last(machine, _sets_vtype)
         if last is not None:
             yield f"look at {disassemble(last)} at {machine.place(last.pc)}, which set vtype"
         return

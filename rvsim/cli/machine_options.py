@@ -12,7 +12,7 @@ from rvsim.cli.options import cpu_option, isa_option, size, vlen_option
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 MACHINE_OPTIONS: Final = (
-    *("cpu", "isa", "vlen", "agnostic", "vl_policy", "reserved", "user_counters"),
+    *("cpu", "isa", "vlen", "agnostic", "vl_policy", "reserved", "user_counters", "syscall_vector"),
     *("reduction_order", "host_float", "engine", "host", "cache", "memory"),
 )
 """Their parameter names, but for those of the limits."""
@@ -78,6 +78,13 @@ def machine_options(command: _F) -> _F:
             default="sequential",
             show_default=True,
             help="Order of unordered floating-point sums: sequential, tree or random:SEED.",
+        ),
+        click.option(
+            "--syscall-vector",
+            type=click.Choice(["discard", "keep"]),
+            default="discard",
+            show_default=True,
+            help="A system call discards vector state, as Linux does since 6.5, or keeps it.",
         ),
         click.option(
             "--user-counters",

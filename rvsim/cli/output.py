@@ -141,6 +141,7 @@ def run_as_json(
             "vl_policy": config.vl_policy,
             "reserved": config.reserved,
             "user_counters": config.user_counters,
+            "syscall_vector": result.machine.syscall_vector,
             "reduction_order": config.reduction_order,
             "reduction_seed": config.reduction_seed,
             "host_float": config.host_float,

@@ -11,7 +11,7 @@ import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import BinaryIO, Final
 
-from rvsim.config import NO_FACTS, TIME_FREQUENCY
+from rvsim.config import NO_FACTS, TIME_FREQUENCY, SyscallVector
 from rvsim.elf import Image
 from rvsim.linux import calls as _calls  # noqa: F401  (fills the table)
 from rvsim.linux.clock import SECOND, Clock, HostClock, ModelClock
@@ -31,6 +31,7 @@ from rvsim.linux.sysfs import dev, sys
 from rvsim.linux.system import LIMITS, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
 from rvsim.linux.table import CALLS, Call, ProcessExit
 from rvsim.linux.timers import SignalTimers
+from rvsim.linux.vector import VectorUnit
 from rvsim.linux.waiting import Deadline, Waiter
 from rvsim.mem import PAGE, Memory, R, W
 from rvsim.printable import printable
@@ -72,7 +73,7 @@ class LinuxProcess:
 
     The guest reaches files of `dirs` only, and with a `sysroot` those below it, to read.  `note`
     gets a line for each system call that isn't there and each file that is out of reach, `strace` a
-    line for every call.
+    line for every call.  With `syscall_vector` "keep" vector state outlives calls, as before 6.5.
     """
 
     def __init__(
@@ -92,6 +93,7 @@ class LinuxProcess:
         sysroot: str | None = None,
         now_ns: Callable[[], int] = lambda: 0,
         host_time: bool = False,
+        syscall_vector: SyscallVector = "discard",
         note: Callable[[str], object] = lambda line: None,
         strace: Callable[[str], object] | None = None,
     ) -> None:
@@ -101,7 +103,8 @@ class LinuxProcess:
         self.clock: Clock = HostClock() if host_time else ModelClock(now_ns)
         self.random = RandomBytes()
         self.limits: dict[int, tuple[int, int]] = dict(LIMITS)
-        self.signals = Signals(memory, lambda: self.limits[RLIMIT_SIGPENDING][0], note)
+        self.vector = VectorUnit(syscall_vector)
+        self.signals = Signals(memory, lambda: self.limits[RLIMIT_SIGPENDING][0], note, self.vector)
         self.timers = SignalTimers(self.clock, self.signals)
         self.deadline = Deadline()
         self.waiter = Waiter(self.clock, self.signals, self.timers, self.deadline)
@@ -157,6 +160,7 @@ class LinuxProcess:
     def start(self, state: State) -> None:
         """Set the pc and the stack pointer for the first instruction."""
         self.hart = state
+        self.vector.start(state)
         state["pc"] = (self.loader or self.image).entry
         state.x[_SP] = self.started.sp
 
@@ -193,12 +197,15 @@ class LinuxProcess:
         number = state.x[_A7]
         self.has_called = True
         self.sp = state.x[_SP]
+        pc = (state["pc"] - _ECALL_SIZE) & _MASK
         if number == _RT_SIGRETURN:
+            self.vector.system_call(state, pc)
             self.signals.leave(state)
         else:
             result = self._result(number, state)
+            self.vector.system_call(state, pc)
             if result == ERESTARTSYS and self.signals.restarts():
-                state["pc"] = (state["pc"] - _ECALL_SIZE) & _MASK
+                state["pc"] = pc
             else:
                 state.x[_A0] = (EINTR if result == ERESTARTSYS else result) & _MASK
             state["time_asleep"] = self.clock.slept * TIME_FREQUENCY // SECOND

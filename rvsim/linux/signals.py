@@ -18,6 +18,7 @@ from rvsim.linux.errno import EAGAIN, EINTR, EINVAL, ENOMEM, EPERM, CallError
 from rvsim.linux.status import USER_ID
 from rvsim.linux.system import PROCESS_ID, UNLIMITED
 from rvsim.linux.table import BlockedForEver, ProcessExit
+from rvsim.linux.vector import VectorUnit
 from rvsim.mem import PAGE, Memory, R, W, X
 from rvsim.state import State
 from rvsim.vec.vtype import VType
@@ -105,6 +106,7 @@ class Signals:
     most_queued: Callable[[], int] = lambda: UNLIMITED
     """RLIMIT_SIGPENDING."""
     note: Callable[[str], object] = lambda text: None
+    vector: VectorUnit = field(default_factory=VectorUnit)
     actions: dict[int, Action] = field(default_factory=dict)
     mask: int = 0
     pending_bits: int = 0
@@ -205,7 +207,7 @@ class Signals:
             return EPERM
         if flags not in (0, _SS_DISABLE, _SS_ONSTACK):
             return EINVAL
-        if flags != _SS_DISABLE and (size < _MIN_ALTERNATE or size <= _frame_of(state)):
+        if flags != _SS_DISABLE and (size < _MIN_ALTERNATE or size <= self._frame_size(state)):
             return ENOMEM
         self.stack = None if flags & _SS_DISABLE else (addr, size)
         return 0
@@ -255,13 +257,17 @@ class Signals:
         self.set_mask(self.mask | blocked)
         return True
 
+    def _frame_size(self, state: State) -> int:
+        """The vector state is saved from the first use of the unit on."""
+        return frame_size(state.vlenb if self.vector.is_used(state) else 0)
+
     def _enter(self, signal: Signal, action: Action, state: State) -> None:
         """Build the frame and go to the handler, which returns to the trampoline."""
-        vector = _vector_state(state)
+        vector = _vector_state(state) if self.vector.is_used(state) else b""
         sp = state.x[_SP]
         if action.flags & _SA_ONSTACK and self.stack is not None and not self.on_stack(sp):
             sp = sum(self.stack)
-        size = _frame_of(state)
+        size = self._frame_size(state)
         frame = (sp - size) & ~15 & _M64
         if self.on_stack(sp) and self.stack is not None and frame < self.stack[0]:
             self._overflow(size, is_nested=sp == state.x[_SP])
@@ -377,19 +383,8 @@ def frame_size(vlenb: int) -> int:
     return -(-(_FRAME + vector) // 16) * 16
 
 
-def _frame_of(state: State) -> int:
-    return frame_size(state.vlenb if _uses_vector(state) else 0)
-
-
-def _uses_vector(state: State) -> bool:
-    """Whether the vector unit was ever used: its state is saved from then on."""
-    return state["vtype"] != _VILL or bool(state.vfile.any())
-
-
 def _vector_state(state: State) -> bytes:
-    """The part of the frame for vector state, still empty; nothing if the unit was never used."""
-    if not _uses_vector(state):
-        return b""
+    """The part of the frame for vector state, with an empty head."""
     # the registers follow the head, whose first 8 bytes are in the fixed part; then an end mark
     return bytes(_VECTOR_HEAD - 8) + state.vfile.tobytes() + bytes(_END_MARK)
 

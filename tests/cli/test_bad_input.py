@@ -58,6 +58,8 @@ OPTIONS = {
     "--agnostic=zeros": "unknown agnostic policy 'zeros': choose one of undisturbed, ones, random",
     "--vl-policy=min": "invalid value for '--vl-policy': 'min' is not one of 'max', 'half'",
     "--reserved=no": "invalid value for '--reserved': 'no' is not one of 'trap', 'allow'",
+    "--syscall-vector=kept": "invalid value for '--syscall-vector':"
+    " 'kept' is not one of 'discard', 'keep'",
     "--user-counters=no": "invalid value for '--user-counters': 'no' is not one of 'trap', 'allow'",
     "--memory=lots": "invalid value for '--memory': 'lots' is no size: write 64M or 4G",
     "--memory=5K": "invalid value for '--memory': 5K is not a multiple of 4K up to 256G",

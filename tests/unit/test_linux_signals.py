@@ -168,7 +168,8 @@ def test_a_handler_may_change_where_it_returns_to(guest: Guest):
     assert (guest.state["pc"], guest.state.x[20]) == (0x4444, 99)
 
 
-def test_vector_state_is_in_the_frame_once_it_was_used(guest: Guest):
+def test_vector_state_is_in_the_frame_once_it_was_used():
+    guest = Guest(syscall_vector="keep")
     action(guest, USR1, HANDLER)
     state = guest.state
     state["vtype"], state["vl"], state["vstart"] = 0xC8, 5, 3
@@ -184,6 +185,34 @@ def test_vector_state_is_in_the_frame_once_it_was_used(guest: Guest):
     guest.memory.store8(frame + 1088 + 16, 1 << 40)  # a vtype that there isn't
     sigreturn(guest)
     assert (state["vtype"], state["vl"]) == (1 << 63, 0)
+
+
+def test_a_handler_of_a_call_meets_discarded_vector_state(guest: Guest):
+    """Linux discards it at the call, before the signal: so it is in the frame, and comes back."""
+    action(guest, USR1, HANDLER)
+    state = guest.state
+    state["vtype"], state["vl"] = 0xC8, 5
+    raise_(guest, USR1)
+    assert (state["vtype"], state["vl"], state["vstart"]) == (1 << 63, 0, 0)
+    assert guest.memory.read(state.x[2] + 1088 + 8, 16) == struct.pack("<QQ", 0, 1 << 63)
+    state["vtype"], state["vl"] = 0xC8, 7
+    sigreturn(guest)
+    assert (state["vtype"], state["vl"]) == (1 << 63, 0)
+    assert (state.vfile == 0xFF).all()
+
+
+def test_a_handler_of_a_fault_gives_vector_state_back(guest: Guest):
+    """A fault is no system call; the return from its handler is one, and restores."""
+    action(guest, SEGV, HANDLER)
+    state = guest.state
+    state["vtype"], state["vl"] = 0xC8, 5
+    state.vfile[:] = 0x5A
+    assert guest.process.fault(13, 0x1000, state)
+    guest.call(172)
+    assert (state["vtype"], state["vl"]) == (1 << 63, 0)
+    sigreturn(guest)
+    assert (state["vtype"], state["vl"]) == (0xC8, 5)
+    assert (state.vfile == 0x5A).all()
 
 
 @pytest.mark.parametrize("damage", ["unmapped", "magic", "size", "data"])

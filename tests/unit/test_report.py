@@ -7,7 +7,7 @@ import pytest
 from rvsim.machine import Machine
 from rvsim.mem import PAGE
 from rvsim.report import recent_report, trap_report
-from tests.cli.programs import A0, A1, A2, E8_M1, elf, li, vset
+from tests.cli.programs import A0, A1, A2, E8_M1, elf, li, syscall, vset
 from tests.program.bare import DATA, TEXT, Step, load_upper, step
 
 TWO_EEWS = step("vwadd.wv", vm=1, vs2=4, vs1=4, vd=8)
@@ -56,6 +56,31 @@ def test_vill_names_the_instruction_that_set_it() -> None:
     assert lines[2] == "  vtype vill  vl 0  vstart 0"
     assert lines[3].startswith("  try: look at vsetivli zero, 0x1f, ")
     assert lines[3].endswith(" at 0x10000, which set vtype")
+
+
+AFTER_CALL = [vset(E8_M1), step("vmv.v.i", vd=8, imm=5), *syscall(172)]
+
+
+def test_vill_after_a_system_call_names_the_call() -> None:
+    lines = report(*AFTER_CALL, step("vmv1r.v", vd=9, vs2=8))
+    assert lines[1:3] == [
+        "  vtype is vill: no vset* has set a supported vtype (V 3.4.4)",
+        "  Linux discards vector state at each system call (since 6.5): the call at 0x1000c has"
+        " left vtype vill and all ones in the registers",
+    ]
+    assert "  try: rvsim run --syscall-vector keep, as Linux did before 6.5" in lines
+
+
+def test_vill_by_a_vset_after_a_system_call_is_the_vsets() -> None:
+    lines = report(*AFTER_CALL, vset(0b000_100), step("vmv1r.v", vd=9, vs2=8))
+    assert not any("discards" in line for line in lines)
+    assert any(line.endswith(" at 0x10010, which set vtype") for line in lines)
+
+
+def test_old_kernels_kept_vector_state() -> None:
+    machine = trapped(*AFTER_CALL, step("vmv1r.v", vd=9, vs2=8), syscall_vector="keep")
+    assert machine.run(max_insns=4).reason == "max_insns"
+    assert machine.state.v[9].tolist() == [5] * 31 + [0]
 
 
 def test_a_hidden_counter_says_what_counts_instead() -> None:
