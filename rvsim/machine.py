@@ -173,6 +173,14 @@ def _cost_model(core: str | Core) -> CostModel:
     return CostModel(load_core(core) if isinstance(core, str) else core)
 
 
+def _counters(state: State, cost: CostModel | None) -> dict[str, Callable[[], int]]:
+    """What the process can count: without a cost model, cycles are instructions."""
+    counters = {"instructions": lambda: state["instret"], "cycles": lambda: state["instret"]}
+    if cost is not None:
+        counters |= {"cycles": lambda: cost.cycle, "branch-misses": lambda: cost.mispredictions}
+    return counters
+
+
 class Machine:
     """One hart and its memory; `cost` names a core, or is one, whose cycles are counted.
 
@@ -359,6 +367,7 @@ class Machine:
             self._load_bare(self.image, stdout, stderr)
             return
         facts = profile(self._cpu).linux
+        counters = _counters(self.state, self.cost)
         self.process = LinuxProcess(
             self.memory,
             self.image,
@@ -370,7 +379,9 @@ class Machine:
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            now_ns=lambda: self.cycle * 1_000_000_000 // CYCLES_PER_SECOND,
+            now_ns=lambda: counters["cycles"]() * 1_000_000_000 // CYCLES_PER_SECOND,
+            counters=counters,
+            user_counters=self.config.user_counters == "allow",
             dirs=dirs,
             sysroot=sysroot,
             host_time=host_time,

@@ -10,7 +10,7 @@ from rvsim.cost.core import Core
 from rvsim.cost.formula import CYCLE
 from rvsim.cost.library import FUNCTION, Code, library_of
 from rvsim.cost.program import extra_fields
-from rvsim.cost.reasons import REASONS
+from rvsim.cost.reasons import BRANCH, REASONS
 from rvsim.cost.ring import Listener, Ring, ring_words
 from rvsim.cost.state import EPOCH, SITES, array_lengths, reset, word_index
 from rvsim.decode import Decoded, decode, length_of
@@ -185,6 +185,11 @@ class CostModel:
         for counts in self._counters().values():
             total = [a + b for a, b in zip(total, counts, strict=True)]
         return _named(total)
+
+    @property
+    def mispredictions(self) -> int:
+        """Branches and jumps that were predicted wrongly."""
+        return round(self.stalls.get(REASONS[BRANCH], 0) / self.core.branch.mispredict)
 
     def sites(self) -> Iterator[tuple[int, dict[str, float]]]:
         """(pc, cycles by reason) of each instruction that was charged any, by address."""

@@ -17,6 +17,7 @@ from rvsim.linux.errno import (
     EISDIR,
     EMFILE,
     ENODEV,
+    ENOTTY,
     ENXIO,
     EPERM,
     EROFS,
@@ -139,6 +140,10 @@ class OpenFile:
     def check_mappable(self) -> None:
         """An error if there can be no mapping that shows what `read` gives."""
         raise CallError(ENODEV)
+
+    def control(self, request: int, argument: int) -> bytes | None:
+        """What `ioctl` stores at its argument, if anything."""
+        raise CallError(ENOTTY)
 
     def reopen(self, flags: int) -> OpenFile:
         """What opening its entry in ``/proc/self/fd`` gives: of a stream, the same one."""

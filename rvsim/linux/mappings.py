@@ -61,6 +61,10 @@ class Mappings:
         for span in moved:
             self.show(replace(span, start=span.start + by, end=span.end + by))
 
+    def of_file(self, inode: int) -> list[Span]:
+        """Where a file is shown."""
+        return [span for span in self._spans if span.inode == inode]
+
     def _index(self, address: int) -> int:
         """The first span that ends after an address."""
         return bisect_right(self._spans, address, key=lambda s: s.end)

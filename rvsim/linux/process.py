@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 import weakref
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
 from typing import BinaryIO, Final
 
 from rvsim.config import NO_FACTS, TIME_FREQUENCY, SyscallVector
@@ -23,6 +24,7 @@ from rvsim.linux.loader import load_loader, looks_like_library, missing_library
 from rvsim.linux.mappings import Mappings, Span
 from rvsim.linux.memory_file import Quota
 from rvsim.linux.names import NAMES
+from rvsim.linux.perf import Counters
 from rvsim.linux.proc import folder, proc
 from rvsim.linux.signals import NAMES as SIGNAL_NAMES
 from rvsim.linux.signals import Killed, Signals, frame_size, signal_of
@@ -92,6 +94,8 @@ class LinuxProcess:
         dirs: Sequence[Grant] = (),
         sysroot: str | None = None,
         now_ns: Callable[[], int] = lambda: 0,
+        counters: Mapping[str, Callable[[], int]] = MappingProxyType({}),
+        user_counters: bool = True,
         host_time: bool = False,
         syscall_vector: SyscallVector = "discard",
         note: Callable[[str], object] = lambda line: None,
@@ -125,10 +129,13 @@ class LinuxProcess:
         self._note = note
         self._strace = strace
         self._sysroot = sysroot
-        self._noted: set[int] = set()
+        self._noted: set[int | str] = set()
         self._refused: set[bytes] = set()
         self._missing: list[bytes] = []
         self.mappings = Mappings()
+        self.counters = Counters(
+            memory, self.mappings, self.clock.cpu, counters, user_access=user_counters
+        )
         itself: LinuxProcess = weakref.proxy(self)  # the tree closes after the process is gone
         kernel = folder(proc=proc(itself, cpu), sys=sys(), dev=dev(self.random))
         self.tree = FileTree(dirs, sysroot=sysroot, kernel=kernel)
@@ -267,6 +274,12 @@ class LinuxProcess:
             self._noted.add(number)
             name = f" ({NAMES[number]})" if number in NAMES else ""
             self._note(f"unknown system call {number}{name}: ENOSYS")
+
+    def note_once(self, text: str) -> None:
+        """Say something unless it was said before."""
+        if text not in self._noted:
+            self._noted.add(text)
+            self._note(text)
 
     def refused(self, path: bytes) -> None:
         """Say once that no grant covers a path; its name may be that of a library."""

@@ -13,7 +13,6 @@ from rvsim.linux.errno import (
     EINTR,
     EINVAL,
     ENOTDIR,
-    ENOTTY,
     EPERM,
     EPIPE,
     ERESTARTSYS,
@@ -331,9 +330,11 @@ def getdents64(process: LinuxProcess, fd: Int, addr: Addr, count: Size) -> int:
 
 @syscall(29, "ioctl")
 def ioctl(process: LinuxProcess, fd: Int, request: Flags, argument: Addr) -> int:
-    """No file is a terminal: output is the same wherever it goes."""
-    _ = process.files[fd]
-    return ENOTTY
+    """Control a performance event; no file is a terminal: output is the same wherever it goes."""
+    answer = process.files[fd].control(request & 0xFFFF_FFFF, argument)
+    if answer is not None:
+        process.put(argument, answer)
+    return 0
 
 
 @syscall(23, "dup")

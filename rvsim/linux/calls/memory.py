@@ -17,6 +17,7 @@ from rvsim.linux.errno import (
     CallError,
 )
 from rvsim.linux.mappings import Span
+from rvsim.linux.perf import PerfEvent
 from rvsim.linux.table import Addr, Flags, Int, Size, syscall
 from rvsim.linux.waiting import CutShort
 from rvsim.mem import LOWEST_FREE, MAPPED, PAGE, R, W, X
@@ -82,6 +83,8 @@ def mmap(
     file = None
     if not flags & _MAP_ANONYMOUS:
         file = process.files[fd]
+        if isinstance(file, PerfEvent):
+            return Addr(_map_event(process, file, addr, length, perm, flags, offset))
         file.check_mappable()
         if kind != _MAP_PRIVATE and perm & W:
             return Addr(ENODEV if file.writable else EACCES)  # writes would have to reach the file
@@ -97,6 +100,28 @@ def mmap(
         shared = kind != _MAP_PRIVATE
         process.mappings.show(Span(place, place + length, file.name, offset, inode, shared))
     return Addr(place)
+
+
+def _map_event(
+    process: LinuxProcess,
+    event: PerfEvent,
+    addr: int,
+    length: int,
+    perm: int,
+    flags: int,
+    offset: int,
+) -> int:
+    """Map the page of a performance event, and room for samples, of which there are none."""
+    data_pages = _page_up(length) // PAGE - 1
+    if flags & _MAP_TYPE != _MAP_SHARED or offset or data_pages & (data_pages - 1) > 0:
+        return EINVAL
+    length = _page_up(length)
+    if length > process.memory.size:
+        return ENOMEM
+    place = _place(process, addr, length, flags)
+    _map(process, place, length, perm)
+    event.map(place, length)
+    return place
 
 
 @contextmanager
