@@ -14,6 +14,15 @@ _FLAGS: Final = (
 )
 
 
+def is_own_file(path: str | os.PathLike[str]) -> bool:
+    """Whether it is there, a regular file and no link, and belongs to this user."""
+    try:
+        found = os.lstat(path)
+    except OSError:
+        return False
+    return stat.S_ISREG(found.st_mode) and _is_own(found)
+
+
 def read_regular(path: str | os.PathLike[str], most: int, *, own: bool = False) -> bytes:
     """The content of a regular file that has at most so many bytes, and never waits for any.
 
@@ -23,9 +32,13 @@ def read_regular(path: str | os.PathLike[str], most: int, *, own: bool = False) 
         found = os.fstat(file.fileno())
         if not stat.S_ISREG(found.st_mode):
             raise OSError(0, "not a regular file")
-        if own and hasattr(os, "getuid") and found.st_uid != os.getuid():
+        if own and not _is_own(found):
             raise PermissionError(0, "the file of another user")
         content = file.read(most + 1)
     if len(content) > most:
         raise OSError(0, f"more than {most} bytes")
     return content
+
+
+def _is_own(found: os.stat_result) -> bool:
+    return not hasattr(os, "getuid") or found.st_uid == os.getuid()

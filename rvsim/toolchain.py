@@ -29,6 +29,7 @@ from pathlib import Path
 from rvsim.data import data_path
 from rvsim.errors import RvsimError
 from rvsim.kept import kept_folder
+from rvsim.regular_file import is_own_file
 
 RUNTIME = "runtime"
 
@@ -187,10 +188,13 @@ def build_kernel(name: str, out_dir: Path | None = None) -> Path:
     The compiler runs only when the cache has no ELF of the same sources, flags and compiler.
     """
     kernel = find_kernel(name)
-    cached = cache_dir() / f"{kernel.name}-{_content_hash(kernel)[:16]}" / f"{kernel.name}.elf"
-    if not cached.is_file():
-        cached.parent.mkdir(parents=True, exist_ok=True)
-        build(kernel.sources, cached, extra_args=kernel.flags)
+    place = Path(f"{kernel.name}-{_content_hash(kernel)[:16]}", f"{kernel.name}.elf")
+    cached = kept_folder().resolve() / place  # may be there, though nothing can be written
+    if not is_own_file(cached):
+        cached = cache_dir() / place
+        if not is_own_file(cached):
+            cached.parent.mkdir(parents=True, exist_ok=True)
+            build(kernel.sources, cached, extra_args=kernel.flags)
     if out_dir is None:
         return cached
     out = out_dir / cached.name

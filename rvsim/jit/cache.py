@@ -22,6 +22,7 @@ from rvsim.config import Config
 from rvsim.jit.region import CompiledRegion
 from rvsim.kept import kept_folder, source_digest
 from rvsim.mem import Memory
+from rvsim.regular_file import read_regular
 
 LIMIT: Final = 256 << 20
 """Bytes that the cache may take up; the files unused for longest go first."""
@@ -87,7 +88,7 @@ class RegionCache:
     def _names(self) -> dict[str, set[str]]:
         """The rest of the file names for each entry, as of the first look."""
         names: dict[str, set[str]] = {}
-        with suppress(FileNotFoundError):
+        with suppress(OSError):  # not there yet
             for name in os.listdir(self._folder):
                 entry, _, rest = name.partition("-")
                 names.setdefault(entry, set()).add(rest)
@@ -102,20 +103,27 @@ class RegionCache:
         for rest in sorted(self._names.get(entry, ())):
             if rest.startswith(f"{host}-"):
                 path = self._folder / f"{entry}-{rest}"
-                content = _checked(path)
-                if content is None:
-                    self._names[entry].discard(rest)
-                    continue
-                region = CompiledRegion.from_bytes(content)
-                if region.is_for(memory):
-                    with suppress(FileNotFoundError):  # another process made room
+                region = _checked(path)
+                if region is None or _rest(host, region) != rest:
+                    self._drop(entry, rest)
+                elif region.is_for(memory):
+                    with suppress(OSError):  # another process made room, or nothing is written here
                         os.utime(path)
                     return region
         return None
 
+    def drop(self, entry: str, host: str, region: CompiledRegion) -> None:
+        """Keep a region no longer: its code is none."""
+        self._drop(entry, _rest(host, region))
+
+    def _drop(self, entry: str, rest: str) -> None:
+        self._names[entry].discard(rest)
+        with suppress(OSError):  # it would be looked at in each run
+            os.unlink(self._folder / f"{entry}-{rest}")
+
     def store(self, entry: str, host: str, region: CompiledRegion) -> None:
         """Keep a region; where it can't be written, the next run compiles it again."""
-        rest = f"{host}-{int(region.digest, 16) % _VARIANTS:x}"
+        rest = _rest(host, region)
         content = region.to_bytes()
         name = f"{entry}-{rest}"
         if why_unusable(self._folder) is None and _write(self._folder, name, content):
@@ -155,18 +163,19 @@ def _folder_name(config: Config, source: str, **kind: bool | str) -> str:
     return sha256(f"{source} {choices}".encode()).hexdigest()[:32]
 
 
-def _checked(path: Path) -> bytes | None:
-    """A file's content if it is what was written under this name; it is removed if not."""
+def _rest(host: str, region: CompiledRegion) -> str:
+    """What the name of a region's file has after the entry."""
+    return f"{host}-{int(region.digest, 16) % _VARIANTS:x}"
+
+
+def _checked(path: Path) -> CompiledRegion | None:
+    """The region in a file, if it is the user's and what was written under this name."""
     try:
-        content = path.read_bytes()
-    except OSError:
+        content = read_regular(path, LIMIT, own=True)
+        digest, body = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
+        return CompiledRegion.from_bytes(body) if digest == _digest(path.name, body) else None
+    except (OSError, ValueError, RecursionError):  # the latter of nested JSON
         return None
-    digest, body = content[:_DIGEST_BYTES], content[_DIGEST_BYTES:]
-    if digest == _digest(path.name, body):
-        return body
-    with suppress(OSError):
-        path.unlink()
-    return None
 
 
 def _write(folder: Path, name: str, body: bytes) -> bool:
@@ -195,14 +204,14 @@ def _shrink(root: Path, limit: int) -> int:
     files: list[tuple[float, int, str]] = []
     for folder, _, names in os.walk(root):
         for name in names:
-            with suppress(FileNotFoundError):  # another process makes room, too
+            with suppress(OSError):  # another process makes room, too
                 found = os.stat(os.path.join(folder, name))
                 files.append((found.st_mtime, found.st_size, os.path.join(folder, name)))
     total = sum(size for _, size, _ in files)
     if total <= limit:
         return limit - total
     for _, size, path in sorted(files):
-        with suppress(FileNotFoundError):
+        with suppress(OSError):
             os.unlink(path)
         total -= size
         if total <= limit * 3 // 4:

@@ -138,7 +138,7 @@ class Jit:
         for native in self._kept.get(entry, ()):
             if native.region.is_for(self.interp.memory):
                 return native
-        loaded = self._code.load(_name(block, entry))
+        loaded = self._code.load(_name(block, entry), entry)
         if loaded is not None:
             self.loaded += 1
             self._kept.setdefault(entry, []).append(loaded)

@@ -18,6 +18,7 @@ from rvsim.jit.cache import RegionCache, open_cache
 from rvsim.jit.counters import SYMBOL, RegionCounters
 from rvsim.jit.discover import RegionPlan
 from rvsim.jit.region import CompiledRegion, Covered, numbered_mode
+from rvsim.mem import GuestFault
 from rvsim.state import RECORD, RING, SLOT
 
 if TYPE_CHECKING:
@@ -154,14 +155,26 @@ class NativeCode:
             records=interp.ring is not None,
         )
 
-    def load(self, name: str) -> Native | None:
-        """A region of this name from the cache, for the code in memory."""
+    def load(self, name: str, entry: tuple[int, int]) -> Native | None:
+        """A region of this name and entry from the cache, for the code in memory.
+
+        A file that holds none is dropped, though its digest may be right.
+        """
         if self.cache is None or not self.cache.has(name):
             return None
         from rvsim.jit.compile import host_digest
 
-        region = self.cache.load(name, host_digest(self._host), self.interp.memory)
-        return None if region is None or not self._is_at_home(region) else self._link(region)
+        host = host_digest(self._host)
+        region = self.cache.load(name, host, self.interp.memory)
+        if region is None:
+            return None
+        try:
+            if not region.begins_at(entry):
+                raise ValueError("the region of another entry")
+            return self._link(region) if self._is_at_home(region) else None
+        except (RuntimeError, ValueError, GuestFault):  # the first is LLVM's
+            self.cache.drop(name, host, region)
+            return None
 
     def keep(self, name: str, region: CompiledRegion) -> None:
         """For the next run."""
@@ -210,6 +223,8 @@ class NativeCode:
         for _ in range(block.insns):
             decoded.append(self.interp.decode_at(pc))
             pc += decoded[-1].length
+        if pc != block.end:
+            raise ValueError("a block of another length")
         return decoded
 
     @cached_property
@@ -219,10 +234,14 @@ class NativeCode:
 
         memory, host = self.interp.memory, host_digest(self._host)
         kept = None if self.cache is None else self.cache.load(_ENTER, host, memory)
-        if kept is None:
-            kept = CompiledRegion((), sha256().hexdigest(), _enter_code(self._host))
-            self.keep(_ENTER, kept)
-        return link(kept.code, _ENTER)
+        if self.cache is not None and kept is not None:
+            try:
+                return link(kept.code, _ENTER)
+            except RuntimeError:
+                self.cache.drop(_ENTER, host, kept)
+        made = CompiledRegion((), sha256().hexdigest(), _enter_code(self._host))
+        self.keep(_ENTER, made)
+        return link(made.code, _ENTER)
 
 
 @cache

@@ -7,6 +7,7 @@ in compiled code, the same in every process.
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NamedTuple
@@ -19,6 +20,7 @@ from rvsim.vec.vtype import VType
 
 _KNOWN: Final[tuple[Known, ...]] = ("full", "vl", "vstart")
 _LENGTH_BYTES: Final = 4
+_DIGEST: Final = re.compile("[0-9a-f]{64}")
 
 
 def mode_number(mode: Mode) -> int:
@@ -39,7 +41,7 @@ def numbered_mode(number: int) -> Mode:
     (True, '0xa109')
     """
     vtype = VType.decode(number & 0xFF) if number & 0x100 else None
-    return Mode(vtype, _KNOWN[number >> 10 & 3], number >> 12 & 7)
+    return Mode(vtype, _KNOWN[(number >> 10 & 3) % len(_KNOWN)], number >> 12 & 7)
 
 
 class Covered(NamedTuple):
@@ -84,6 +86,10 @@ class CompiledRegion:
         """The pc and the mode number that it begins with."""
         return self.blocks[0].key
 
+    def begins_at(self, entry: tuple[int, int]) -> bool:
+        """Whether it has this entry; the way into native code has none."""
+        return bool(self.blocks) and self.entry == entry
+
     def touches(self, start: int, stop: int) -> bool:
         """Whether any of the guest's code lies between these addresses."""
         return any(block.pc < stop and block.end > start for block in self.blocks)
@@ -103,12 +109,25 @@ class CompiledRegion:
 
     @staticmethod
     def from_bytes(content: bytes) -> CompiledRegion:
-        """The inverse of `to_bytes`.
+        """The inverse of `to_bytes`; `ValueError` for what that never makes.
 
-        >>> region = CompiledRegion((Covered(0x10000, 0x10004, 0x8400, 1),), "", b"object")
+        >>> block = Covered(0x10000, 0x10004, 0x8400, 1)
+        >>> region = CompiledRegion((block,), sha256().hexdigest(), b"object")
         >>> CompiledRegion.from_bytes(region.to_bytes()) == region
         True
         """
         start = _LENGTH_BYTES + int.from_bytes(content[:_LENGTH_BYTES], "little")
-        blocks, digest = json.loads(content[_LENGTH_BYTES:start])
-        return CompiledRegion(tuple(Covered(*block) for block in blocks), digest, content[start:])
+        match json.loads(content[_LENGTH_BYTES:start]):
+            case [list(blocks), str(digest)] if _DIGEST.fullmatch(digest):
+                covered = tuple(_covered(block) for block in blocks)
+                return CompiledRegion(covered, digest, content[start:])
+        raise ValueError("no region")
+
+
+def _covered(block: object) -> Covered:
+    match block:
+        case [int(pc), int(end), int(mode), int(insns)]:
+            is_code = 0 <= pc < end < 1 << 64 and 2 * insns <= end - pc <= 4 * insns
+            if is_code and 0 <= mode < 1 << 16 and mode_number(numbered_mode(mode)) == mode:
+                return Covered(pc, end, mode, insns)
+    raise ValueError("no block")

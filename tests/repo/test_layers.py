@@ -39,7 +39,7 @@ MAY_IMPORT = {
     "lines": "printable file_limits sections line_program",
     "segments": "mem",
     "elf": "errors mem symbols sections lines segments",
-    "toolchain": "errors kept data",
+    "toolchain": "errors kept regular_file data",
     # instructions
     "ir": "host state mem",
     "fp": "ir",
@@ -52,7 +52,7 @@ MAY_IMPORT = {
     # engines
     "cost": "errors data state ir vec insn decode",
     "interp": "config state mem lanes ir vec insn decode cost",
-    "jit": "host config state kept mem ir fp vec insn decode cost interp",
+    "jit": "host config state kept regular_file mem ir fp vec insn decode cost interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
     "machine": "errors host config state mem printable traffic tables summary interrupts profiles"

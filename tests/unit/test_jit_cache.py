@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import errno
+import json
 import os
 import random
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from dataclasses import replace
+from hashlib import sha256
 from itertools import product
 from pathlib import Path
 
@@ -200,6 +204,103 @@ def test_a_truncated_file_is_compiled_anew(folder: Path, length: int) -> None:
     assert run(folder).compiled == 0
 
 
+BLOCKS = [[TEXT, TEXT + 8, 0x8400, 2]]
+DIGEST = "0" * 64
+NO_REGIONS = {
+    "nothing": b"",
+    "no JSON": b"\4\0\0\0{{{{",
+    "no text": b"\4\0\0\0\xff\xff\xff\xff",
+    "other JSON": [1, 2, 3],
+    "no list": [5, DIGEST],
+    "no digest": [BLOCKS, 7],
+    "a short digest": [BLOCKS, "12ab"],
+    "a nested list": b"\xff\xff\0\0" + b"[" * 0xFFFF,
+    "no number": [[[TEXT, "8", 0x8400, 2]], DIGEST],
+    "a block of nothing": [[[TEXT, TEXT, 0x8400, 0]], DIGEST],
+    "a block before memory": [[[-8, TEXT, 0x8400, 2]], DIGEST],
+    "an endless block": [[[TEXT, 1 << 63, 0x8400, 2]], DIGEST],
+    "no mode": [[[TEXT, TEXT + 8, 0xFFFF, 2]], DIGEST],
+}
+
+
+@pytest.mark.parametrize("what", NO_REGIONS)
+def test_a_file_that_is_no_region_is_dropped_though_its_digest_is_right(
+    folder: Path, what: str
+) -> None:
+    compiled = run(folder).compiled
+    body = NO_REGIONS[what]
+    if not isinstance(body, bytes):
+        header = json.dumps(body).encode()
+        body = len(header).to_bytes(4, "little") + header
+    for path in files(folder):
+        sign(path, body)
+    assert run(folder).compiled == compiled
+    assert run(folder).compiled == 0
+
+
+@pytest.mark.parametrize("code", [b"", b"no object file", bytes(16), b"\x7fELF" + bytes(8)])
+def test_a_region_without_an_object_file_is_dropped(folder: Path, code: bytes) -> None:
+    compiled = run(folder).compiled
+    for path in files(folder):
+        region = CompiledRegion.from_bytes(path.read_bytes()[32:])
+        sign(path, replace(region, code=code).to_bytes())
+    assert run(folder).compiled == compiled
+    assert run(folder).compiled == 0
+
+
+@pytest.mark.parametrize("counts", [False, True])
+def test_a_region_of_other_blocks_is_dropped(folder: Path, counts: bool) -> None:
+    def jit() -> Jit:
+        bare = Bare(loop(BODY))
+        made = bare.interp.jit = Jit(bare.interp, 1, cache=folder, counts=counts)
+        bare.run(1000)
+        return made
+
+    compiled = jit().compiled
+    for path in regions(folder):
+        region = CompiledRegion.from_bytes(path.read_bytes()[32:])
+        first, *others = region.blocks
+        is_first = path == regions(folder)[0]
+        wrong = () if is_first else (first._replace(mode=0x8800), *others)
+        sign(path, replace(region, blocks=wrong).to_bytes())
+    assert jit().compiled == compiled
+    assert jit().compiled == 0
+
+
+def sign(path: Path, body: bytes) -> None:
+    """Give a file another body, with the digest for that."""
+    path.write_bytes(sha256(path.name.encode() + body).digest() + body)
+
+
+def test_only_regular_files_are_opened(folder: Path, tmp_path: Path) -> None:
+    run(folder)
+    link, pipe = regions(folder)
+    (tmp_path / "kept").write_bytes(link.read_bytes())
+    for path in (link, pipe):
+        path.unlink()
+    link.symlink_to(tmp_path / "kept")
+    os.mkfifo(pipe)
+    assert run(folder).compiled == 2
+    assert all(path.is_file() and not path.is_symlink() for path in (link, pipe))
+    assert run(folder).compiled == 0
+
+
+def test_a_folder_that_cannot_be_written_to_is_read(
+    folder: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(folder)
+    before = {path: path.stat().st_mtime_ns for path in files(folder)}
+
+    def refuse(*args: object, **options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    for module, name in ((os, "utime"), (os, "unlink"), (os, "replace"), (tempfile, "mkstemp")):
+        monkeypatch.setattr(module, name, refuse)
+    assert run(folder).compiled == 0
+    assert run(folder, loop(OTHER)).compiled > 0
+    assert {path: path.stat().st_mtime_ns for path in files(folder)} == before
+
+
 def test_a_file_is_good_under_its_own_name_only(folder: Path) -> None:
     run(folder)
     first, second = regions(folder)
@@ -332,7 +433,7 @@ def test_source_that_changed_after_its_import_keeps_nothing(
 
 def test_a_region_is_the_same_read_back() -> None:
     region = CompiledRegion(
-        (Covered(TEXT, TEXT + 8, 0x8400, 2), Covered(0, 4, 1, 1)), "12ab", b"\0\xff"
+        (Covered(TEXT, TEXT + 8, 0x8400, 2), Covered(0, 4, 0x8800, 1)), "12ab" * 16, b"\0\xff"
     )
     assert CompiledRegion.from_bytes(region.to_bytes()) == region
 

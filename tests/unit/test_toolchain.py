@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import errno
+import os
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -143,6 +146,33 @@ def test_unwritable_cache_falls_back_to_a_temporary_folder(
         assert not folder.is_relative_to(tmp_path)
     finally:
         toolchain.cache_dir.cache_clear()
+
+
+def test_kernels_in_a_cache_that_cannot_be_written_to_are_used(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    kept = build_kernel("memops")
+
+    def refuse(*args: object, **options: object) -> None:
+        raise OSError(errno.EROFS, os.strerror(errno.EROFS))
+
+    monkeypatch.setattr(tempfile, "TemporaryFile", refuse)
+    monkeypatch.setattr(toolchain, "_zig", lambda *args: pytest.fail(f"zig was started: {args}"))
+    toolchain.cache_dir.cache_clear()
+    try:
+        assert build_kernel("memops") == kept
+    finally:
+        toolchain.cache_dir.cache_clear()
+
+
+def test_a_link_in_the_place_of_a_kernel_is_replaced(tmp_path: Path) -> None:
+    kept = build_kernel("memops")
+    content = kept.read_bytes()
+    (tmp_path / "other.elf").write_bytes(b"other")
+    kept.unlink()
+    kept.symlink_to(tmp_path / "other.elf")
+    assert build_kernel("memops").read_bytes() == content
+    assert not kept.is_symlink()
 
 
 def test_compiler_version_names_clang() -> None:
