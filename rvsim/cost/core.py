@@ -261,6 +261,13 @@ def _parse(raw: Mapping[str, Any]) -> Core:
         raise RvsimError("branch.history is longer than branch.entries can tell apart")
     if core.l1d.line != core.l1i.line:
         raise RvsimError("l1d.line and l1i.line differ", hint="set both")
+    for name, cache in (("l1d", core.l1d), ("l1i", core.l1i), ("l2", core.l2)):
+        if cache.size < cache.ways * core.l1d.line:
+            raise RvsimError(
+                f"{name}.size = {cache.size} is less than one line of {core.l1d.line} bytes in each"
+                f" of its {cache.ways} ways",
+                hint=f"set {name}.size to {cache.ways * core.l1d.line} or more",
+            )
     return core
 
 

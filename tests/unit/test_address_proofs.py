@@ -38,7 +38,7 @@ from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.interp import Mode
 from rvsim.ir.llvm_bounds import FORMS_ADDRESS
-from rvsim.ir.llvm_build import I1, I64, PTR, Frame, vector
+from rvsim.ir.llvm_build import I1, I64, PTR, Frame, new_module, vector
 from rvsim.ir.llvm_memory import GuestMemory
 from rvsim.jit.discover import discover
 from rvsim.jit.lower import lower_region
@@ -75,7 +75,7 @@ class Emitted:
     """What a function emits, between arguments that may be anything and a return of its result."""
 
     def __init__(self, emit: Emit, *operands: Any) -> None:
-        module = ir.Module()
+        module = new_module("proof")
         function = ir.Function(module, ir.FunctionType(I64, [PTR, PTR, I64, *operands]), "f")
         entry = ir.IRBuilder(function.append_basic_block("entry"))
         b = ir.IRBuilder(function.append_basic_block("body"))
@@ -407,7 +407,7 @@ def lowered(region: Region) -> Any:
     plan = discover(bare.interp, TEXT, region.mode)
     if sum(len(block.steps) for block in plan.blocks.values()) < len(region.body):
         return None
-    module = ir.Module("proof")
+    module = new_module("proof")
     lower_region(module, "region", plan, region.config, {})
     return module, bare.state.buffer.nbytes
 
