@@ -14,6 +14,7 @@ import mmap
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cache
 
 from rvsim.config import Config
 from rvsim.decode import problems
@@ -38,7 +39,7 @@ COUNTER, BASES, STEPS = 8, (9, 10, 2), (12, 13)
 M64 = (1 << 64) - 1
 GUARD = 64 << 20
 RIGHTS = (0, R, R | W, R | W, R | W, X, R | X, R | W | X, W)
-KINDS = ("load", "store", "amo", "fload", "fstore", "cache", "vload", "vstore")
+KINDS = ("load", "store", "reserve", "amo", "fload", "fstore", "cache", "vload", "vstore")
 
 
 class Guarded(Memory):
@@ -104,7 +105,8 @@ def make_program(seed: int) -> Program:
         misaligned_vector=rng.random() < 0.7,
     )
     vtype = _vtype(rng, config)
-    body = tuple(_insn(rng, config, vtype) for _ in range(rng.choice((1, 1, 2, 3, 4))))
+    bases = rng.choice((BASES, BASES[:1]))
+    body = tuple(_insn(rng, config, vtype, bases) for _ in range(rng.choice((1, 1, 2, 3, 6))))
     moves = [
         step("add", rd=base, rs1=base, rs2=rng.choice(STEPS))
         for base in BASES
@@ -126,20 +128,34 @@ def _vtype(rng: random.Random, config: Config) -> VType:
             return vtype
 
 
-def _insn(rng: random.Random, config: Config, vtype: VType) -> Step:
+@cache
+def _insns() -> dict[str, tuple[Insn, ...]]:
+    """Those that access memory, by kind."""
+    kinds: dict[str, list[Insn]] = {kind: [] for kind in KINDS}
+    for insn in isa().insns:
+        kind = insn.unit.value.split("_")[0]
+        if insn.name.startswith(("lr.", "sc.")):
+            kind = "reserve"
+        if kind in kinds:
+            kinds[kind].append(insn)
+    return {kind: tuple(insns) for kind, insns in kinds.items()}
+
+
+def _insn(rng: random.Random, config: Config, vtype: VType, bases: tuple[int, ...]) -> Step:
     """One that accesses memory, of a kind that each comes up as often."""
     while True:
-        kind = rng.choice(KINDS)
-        insn = rng.choice([i for i in isa().insns if i.unit.value.split("_")[0] == kind])
-        fields = _fields(rng, insn, vtype)
+        insn = rng.choice(_insns()[rng.choice(KINDS)])
+        fields = _fields(rng, insn, vtype, bases)
         if fields is not None and not problems(insn, fields, vtype, config):
             return Step(insn.name, fields)
 
 
-def _fields(rng: random.Random, insn: Insn, vtype: VType) -> dict[str, int] | None:
+def _fields(
+    rng: random.Random, insn: Insn, vtype: VType, bases: tuple[int, ...]
+) -> dict[str, int] | None:
     """Operands, with the registers of addresses where there are such."""
     fixed = {
-        "rs1": rng.choice([b for b in BASES if not _compact(insn, "rs1") or b >= 8]),
+        "rs1": rng.choice([b for b in bases if not _compact(insn, "rs1") or b >= 8]),
         "rd": rng.choice((14, 15)),
     }
     if insn.unit.is_vector:

@@ -19,6 +19,7 @@ from rvsim.jit.region import mode_number
 from rvsim.mem import PAGE, R, W
 from rvsim.profiles import make_config
 from rvsim.vec.vtype import VType
+from tests.program.address_programs import compare
 from tests.program.bare import DATA, DATA_SIZE, TEXT, Bare, Step, assemble, step
 from tests.program.test_jit_memory import TOP, Pair, access
 
@@ -194,3 +195,16 @@ def test_a_pc_finds_no_region_of_another_address() -> None:
         assert ends[0] == ends[1]
         assert ends[0][0] is not None
         assert ends[0][0].tval == TEXT | high << 48
+
+
+@pytest.mark.parametrize("part", range(3))
+def test_random_programs_at_hostile_addresses(part: int) -> None:
+    for seed in range(10 * part, 10 * part + 10):
+        compare(seed)
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("part", range(20))
+def test_random_programs_at_hostile_addresses_at_length(part: int) -> None:
+    for seed in range(10_000 + 100 * part, 10_100 + 100 * part):
+        compare(seed)

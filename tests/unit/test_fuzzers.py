@@ -8,7 +8,7 @@ from rvsim.host import VARIABLE, usable_hosts
 from tools import fuzz, fuzzers
 
 
-@pytest.mark.parametrize("name", ["elves", "instructions", "programs", "syscalls"])
+@pytest.mark.parametrize("name", ["addresses", "elves", "instructions", "programs", "syscalls"])
 def test_a_few_seeds_of_each(
     name: str, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
