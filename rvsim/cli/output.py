@@ -6,7 +6,6 @@ import json
 import os
 import stat
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from types import TracebackType
@@ -15,6 +14,7 @@ from typing import IO, Any, Final, Self
 from rvsim.cli.console import show, table
 from rvsim.errors import RvsimError
 from rvsim.machine import RunResult
+from rvsim.outputs import OutputPlace
 from rvsim.perf import Profile
 from rvsim.trace.counters import Counts
 
@@ -53,6 +53,7 @@ class WholeFile:
     def __init__(self, path: str) -> None:
         self.path = path
         self._file: IO[str] | None = None
+        self._place: OutputPlace | None = None
         self._partial: str | None = None
 
     def __enter__(self) -> Self:
@@ -70,7 +71,8 @@ class WholeFile:
             return
         if path.exists() and not os.access(path, os.W_OK):
             raise PermissionError(13, os.strerror(13))
-        handle, self._partial = tempfile.mkstemp(dir=path.parent, prefix=f".{path.name}.")
+        self._place = OutputPlace(self.path)
+        handle, self._partial = self._place.create_beside()
         self._file = open(handle, "w", encoding="utf-8")  # noqa: SIM115 (closed by `write`)
 
     def _error(self, error: OSError) -> RvsimError:
@@ -85,11 +87,12 @@ class WholeFile:
                 return
             with self._file as file:
                 file.write(text)
-            if self._partial is not None:
-                umask = os.umask(0)
-                os.umask(umask)
-                os.chmod(self._partial, 0o666 & ~umask)
-                os.replace(self._partial, self.path)
+                if self._partial is not None:
+                    umask = os.umask(0)
+                    os.umask(umask)
+                    _set_mode(file, 0o666 & ~umask)
+            if self._partial is not None and self._place is not None:
+                self._place.replace_with(self._partial)
                 self._partial = None
         except OSError as error:
             if self._file is None and isinstance(error, BrokenPipeError):
@@ -104,8 +107,16 @@ class WholeFile:
     ) -> None:
         if self._file is not None:
             self._file.close()
-        if self._partial is not None:
-            os.unlink(self._partial)
+        if self._place is not None:
+            if self._partial is not None:
+                self._place.remove(self._partial)
+            self._place.close()
+
+
+def _set_mode(file: IO[str], mode: int) -> None:
+    """By the descriptor: the name may be that of another file by now."""
+    if os.chmod in os.supports_fd:
+        os.chmod(file.fileno(), mode)
 
 
 class JsonFile(WholeFile):

@@ -12,6 +12,7 @@ from rvsim.cost.batch import Batch
 from rvsim.cost.rows import ROW_DTYPE, Rows
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
+from rvsim.outputs import OutputPlace
 from rvsim.tables import arrow_schema, arrow_table, optional
 from rvsim.trace.files import is_regular
 
@@ -36,6 +37,8 @@ class ParquetTrace:
         self._schema = arrow_schema(purpose, ROW_DTYPE)
         try:
             self._file = open(path, "wb")  # noqa: SIM115 (closed by `close`)
+            regular = is_regular(self._file)
+            self._place = OutputPlace(os.path.realpath(path)) if regular else None
         except OSError as error:
             raise self._cannot(error) from None
         self._writer = parquet.ParquetWriter(self._file, self._schema, compression="zstd")
@@ -60,13 +63,14 @@ class ParquetTrace:
 
     def close(self) -> None:
         self._flush()
-        regular = is_regular(self._file)
         try:
             with self._file:
                 self._writer.close()
         except OSError as error:
             self._error = self._error or error
+        if self._place is not None:
+            with self._place:
+                if self._error is not None:
+                    self._place.remove()
         if self._error is not None:
-            if regular:
-                os.unlink(os.path.realpath(self._path))
             raise self._cannot(self._error)

@@ -30,6 +30,7 @@ MAY_IMPORT = {
     "tables": "errors",
     "summary": "printable",
     "interrupts": "",
+    "outputs": "",
     "profiles": "errors config data",
     "attributes": "config profiles",
     # files
@@ -60,9 +61,9 @@ MAY_IMPORT = {
     # profiles
     "perf": "errors mem elf symbols decode insn cost interp machine",
     # listeners and reports
-    "trace": "errors state mem printable traffic tables interrupts vec insn decode disasm cost"
-    " interp machine perf",
-    "report": "mem printable profiles vec insn decode disasm interp machine",
+    "trace": "errors state mem printable traffic tables interrupts outputs vec insn decode disasm"
+    " cost interp machine perf",
+    "report": "config mem printable profiles vec insn decode disasm interp machine",
 }
 """Module or folder of rvsim: what else of rvsim it may import, all of it from rows above."""
 
