@@ -9,12 +9,13 @@ process that does is killed.
 
 from __future__ import annotations
 
-import ctypes
 import mmap
 import random
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cache
+
+import numpy as np
 
 from rvsim.config import Config
 from rvsim.decode import problems
@@ -46,29 +47,27 @@ class Guarded(Memory):
     """Guest memory between two spans of the host's address space that nobody may touch."""
 
     def __init__(self, size: int) -> None:
-        for _ in range(32):
-            above = mmap.mmap(-1, GUARD)
+        between = []  # what has been tried is kept until the end, or it would be given again
+        for _ in range(1000):
+            above = _guard()
             super().__init__(size)
-            below = mmap.mmap(-1, GUARD)
-            self._guards = above, below
+            below = _guard()
             ends = _address(above), _address(below) + GUARD
             if ends == (self.data_address + size, self.data_address):
                 break
+            between.append((above, self._mmap, below))
         else:
             raise AssertionError("the host puts no two mappings side by side")
-        for guard in self._guards:
-            _forbid(guard)
+        self._guards = above, below
+
+
+def _guard() -> mmap.mmap:
+    """Address space that may be neither read nor written."""
+    return mmap.mmap(-1, GUARD, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0)
 
 
 def _address(mapping: mmap.mmap) -> int:
-    return ctypes.addressof(ctypes.c_char.from_buffer(mapping))
-
-
-def _forbid(mapping: mmap.mmap) -> None:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.mprotect.argtypes = [ctypes.c_void_p, ctypes.c_size_t, ctypes.c_int]
-    if libc.mprotect(_address(mapping), GUARD, 0):
-        raise OSError(ctypes.get_errno(), "mprotect")
+    return int(np.frombuffer(mapping, np.uint8).ctypes.data)
 
 
 @dataclass(frozen=True)
