@@ -16,6 +16,7 @@ from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
 from rvsim.host import check_host
+from rvsim.initial import Initial
 from rvsim.interp import Interpreter, Trap, namespace
 from rvsim.interrupts import InterruptsLater
 from rvsim.linux import (
@@ -191,6 +192,11 @@ class Machine:
     what is outside runs as fast as without.  With `trace` they are kept for `RunResult.trace`.
     Compiled code knows no other listeners: with `names` or `retired`, nothing is compiled.
 
+    Policies stand for what a right program does not depend on: `agnostic` elements, `vl_policy`,
+    `reduction_order`, and the `initial` contents of registers and unused stack.  `reserved` uses,
+    `user_counters` and `syscall_vector` are by default as on a K1 with Linux 6.6, or stricter; but
+    counters can be read, with a note.
+
     >>> from rvsim.toolchain import build_kernel
     >>> machine = Machine(vlen=256)
     >>> machine.load(build_kernel("gemm_tile_s8"))
@@ -210,6 +216,7 @@ class Machine:
         reserved: Reserved = "trap",
         user_counters: UserCounters = "allow",
         syscall_vector: SyscallVector = "discard",
+        initial: str = "zero",
         reduction_order: str = "sequential",
         host_float: bool = True,
         engine: str = "jit",
@@ -259,6 +266,8 @@ class Machine:
         else:
             raise RvsimError("there are no times without a cost model", hint='give cost="x60"')
         self.state["vtype"] = 1 << 63
+        self.initial = Initial.parse(initial)
+        self.initial.fill(self.state)
         self.note = note
         self._noted: set[tuple[int, str]] = set()
         replaced = dict(names(self)) if names is not None else {}
@@ -386,6 +395,7 @@ class Machine:
             sysroot=sysroot,
             host_time=host_time,
             syscall_vector=self.syscall_vector,
+            initial=self.initial,
             note=self.note,
             strace=strace,
         )

@@ -33,6 +33,7 @@ MAY_IMPORT = {
     "outputs": "",
     "profiles": "errors config data",
     "attributes": "config profiles",
+    "initial": "profiles state",
     # files
     "symbols": "",
     "sections": "printable file_limits symbols",
@@ -49,7 +50,7 @@ MAY_IMPORT = {
     "decode": "config mem vec insn",
     "disasm": "vec insn decode",
     # the guest's process
-    "linux": "errors config state mem printable elf vec",
+    "linux": "errors config state initial mem printable elf vec",
     # engines
     "cost": "errors data state ir vec insn decode",
     "interp": "config state mem lanes ir vec insn decode cost",
@@ -57,7 +58,7 @@ MAY_IMPORT = {
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
     "machine": "errors host config state mem printable traffic tables summary interrupts profiles"
-    " attributes elf linux decode cost interp jit bare",
+    " attributes initial elf linux decode cost interp jit bare",
     # profiles
     "perf": "errors mem elf symbols decode insn cost interp machine",
     # listeners and reports
