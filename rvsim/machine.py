@@ -54,6 +54,7 @@ BLOCKED_FOR_EVER: Final = 128 + 9
 """Exit code of a program that waits for what can't happen: one that hangs is killed."""
 
 _NO_LIMIT: Final = 1 << 62
+_NOWHERE: Final = -1
 ALL_INSNS: Final = range(_NO_LIMIT)
 _BETWEEN_TIMERS: Final = 1 << 14
 """With a cost model, instructions from one look at the program's timers to the next."""
@@ -161,11 +162,14 @@ def _both(
     return listener
 
 
-def _new_jit(interp: Interpreter, *, cache: bool, counts: bool, host: str) -> Jit:
+def _new_jit(
+    interp: Interpreter, *, cache: bool, counts: bool, host: str, note: Callable[[str], object]
+) -> Jit:
     from rvsim.jit.cache import cache_folder
     from rvsim.jit.engine import Jit
 
-    return Jit(interp, cache=cache_folder() if cache else None, counts=counts, host=host)
+    folder = cache_folder() if cache else None
+    return Jit(interp, cache=folder, counts=counts, host=host, note=note)
 
 
 def _cost_model(core: str | Core) -> CostModel:
@@ -289,7 +293,12 @@ class Machine:
         self._jit: Callable[[], Jit | None] = lambda: None
         if engine == "jit" and names is None and retired is None:
             self._jit = partial(
-                _new_jit, self.interp, cache=cache, counts=statistics, host=self.host
+                _new_jit,
+                self.interp,
+                cache=cache,
+                counts=statistics,
+                host=self.host,
+                note=self._note_once,
             )
         self._timed_insns = timed_range.stop - timed_range.start
         turns = [(timed_range.start, self.ring), (timed_range.stop, None)]
@@ -321,6 +330,12 @@ class Machine:
         if (pc, text) not in self._noted:
             self._noted.add((pc, text))
             self.note(f"{self.place(pc)}: {text}")
+
+    def _note_once(self, text: str) -> None:
+        """Pass on what is true of no place."""
+        if (_NOWHERE, text) not in self._noted:
+            self._noted.add((_NOWHERE, text))
+            self.note(text)
 
     def _trapped(self, trap: Trap) -> None:
         """Pass on what the program sees as a trap."""

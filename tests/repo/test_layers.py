@@ -16,6 +16,7 @@ MAY_IMPORT = {
     # what everything may stand on
     "printable": "",
     "regular_file": "",
+    "address_space": "",
     "file_limits": "",
     "errors": "printable",
     "host": "errors",
@@ -24,7 +25,7 @@ MAY_IMPORT = {
     "kept": "",
     "data": "errors",
     "codemap": "",
-    "mem": "errors codemap",
+    "mem": "errors address_space codemap",
     "lanes": "mem",
     "traffic": "state",
     "tables": "errors",
@@ -54,7 +55,8 @@ MAY_IMPORT = {
     # engines
     "cost": "errors data state ir vec insn decode",
     "interp": "config state mem lanes ir vec insn decode cost",
-    "jit": "host config state kept regular_file mem ir fp vec insn decode cost interp",
+    "jit": "host config state kept regular_file address_space mem ir fp vec insn decode cost"
+    " interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
     "machine": "errors host config state mem printable traffic tables summary interrupts profiles"
