@@ -4,7 +4,8 @@ A region runs in the guest's rounding mode (`rvsim.jit.float_env`), so an operat
 constrained intrinsic: NX, UF, OF, DZ and NV gather in the host's sticky flags.  What the host does
 otherwise is mended here: NaNs are made canonical, NV of infinity times zero plus NaN is raised, and
 conversions to integers saturate.  `HostFloat.rule` is the table; what it refuses is computed by the
-softfloat definition.  The SoftFloat suite proves each entry (tests/isa/test_jit_float.py).
+softfloat definition, and so are operands that `HostFloat.guard` refuses.  The SoftFloat suite
+proves each entry (tests/isa/test_jit_float.py).
 """
 
 from __future__ import annotations
@@ -19,8 +20,9 @@ from llvmlite import ir
 from rvsim.fp import F16, F32, F64, Format
 from rvsim.host import Host
 from rvsim.ir import llvm_build as build
-from rvsim.ir.llvm_build import I1
+from rvsim.ir.llvm_build import I1, I32
 from rvsim.jit.float_env import HOST_MODES, FloatEnv
+from rvsim.jit.underflow import Guard, fma_guard, narrowing_guard, product_guard
 
 _FORMATS: Final[dict[str, Format]] = {f.name: f for f in (F16, F32, F64)}
 _TYPES: Final = {"f16": ir.HalfType(), "f32": ir.FloatType(), "f64": ir.DoubleType()}
@@ -85,6 +87,8 @@ class HostFloat:
         self.has_fma = not x86 or host.has("fma")
         self.has_half = not x86 or host.has("f16c")
         self.has_unsigned = not x86 or host.has("avx512dq")
+        # LLVM converts vectors from u64 to f32 in halves, and rounds twice, without an instruction.
+        self.halves_unsigned = not x86
         self.has_rounding = not x86 or host.has("sse4.1")
 
     def rule(self, name: str, operand_width: int) -> Rule | None:
@@ -96,14 +100,11 @@ class HostFloat:
             return None
         match op.name, op.formats:
             case ("add" | "mul" | "div" | "sqrt") as verb, ("f16",):
-                usable = op.mode == "dyn" and self.env.tiny_after_rounding
-                return _through_f32(verb) if usable else None
+                return _through_f32(verb) if op.mode == "dyn" else None
             case ("add" | "mul" | "div" | "sqrt") as verb, (fmt,):
-                exact_when_tiny = verb in ("add", "sqrt") or self.env.tiny_after_rounding
-                return _arithmetic(verb, fmt) if op.mode == "dyn" and exact_when_tiny else None
+                return _arithmetic(verb, fmt) if op.mode == "dyn" else None
             case "fma", ("f32" | "f64",) as formats:
-                usable = op.mode == "dyn" and self.has_fma and self.env.tiny_after_rounding
-                return _fma(formats[0]) if usable else None
+                return _fma(formats[0]) if op.mode == "dyn" and self.has_fma else None
             case "convert", (source, target):
                 return self._convert(op, source, target)
             case "to_int", (fmt,):
@@ -113,12 +114,26 @@ class HostFloat:
                 return self._from_int(op, fmt, operand_width)
         return None
 
+    def guard(self, name: str) -> Guard | None:
+        """The lanes in which an operation raises UF as RISC-V does; None where it always does."""
+        op = Operation.parse(name)
+        if self.env.tiny_after_rounding:
+            return None
+        first, *others = (_FORMATS[f] for f in op.formats)
+        match op.name:
+            case "mul":
+                return product_guard(first)
+            case "fma":
+                return fma_guard(first)
+            case "convert" if others[0].width < first.width:
+                return narrowing_guard(first, others[0])
+        return None
+
     def _convert(self, op: Operation, source: str, target: str) -> Rule | None:
         if _FORMATS[source].width < _FORMATS[target].width:
             return _widen(source, target)
-        if (source, target) == ("f64", "f16") or not self.env.tiny_after_rounding:
-            return None
-        return _narrow(source, target) if op.mode == "dyn" else None
+        usable = op.mode == "dyn" and (source, target) != ("f64", "f16")
+        return _narrow(source, target) if usable else None
 
     def _from_int(self, op: Operation, fmt: str, width: int) -> Rule | None:
         signed = op.choices[0] == "signed=True"
@@ -127,6 +142,8 @@ class HostFloat:
         exact = width <= _FORMATS[fmt].precision
         if op.mode != "dyn" and not exact:
             return None
+        if not signed and width == 64 and fmt == "f32" and self.halves_unsigned:
+            return _lane_by_lane(_from_int(fmt, 64, signed=False), 32)
         if signed or self.has_unsigned:
             return _from_int(fmt, max(width, 32), signed=signed)
         return None if width == 64 else _from_int(fmt, 2 * max(width, 16), signed=signed)
@@ -260,6 +277,22 @@ def _from_int(fmt: str, width: int, *, signed: bool) -> Rule:
         if fmt == "f16":
             real = _resized(g, "fptrunc", real, "f16")
         return _pattern(g, real, fmt), {}
+
+    return rule
+
+
+def _lane_by_lane(convert: Rule, width: int) -> Rule:
+    """A conversion to `width` bits without flags of its own, as scalars."""
+
+    def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
+        b, (number,) = g.b, args
+        if not isinstance(number.type, ir.VectorType):
+            return convert(g, args)
+        out = build.filled(build.vector(number.type.count, width), 0)
+        for i in range(number.type.count):
+            lane, _ = convert(g, [b.extract_element(number, I32(i))])
+            out = b.insert_element(out, lane, I32(i))
+        return out, {}
 
     return rule
 

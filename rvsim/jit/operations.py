@@ -7,7 +7,7 @@ with the register group, and is compiled once in a module.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from functools import cache
+from functools import cache, partial
 from typing import Any, Final
 
 from llvmlite import ir
@@ -52,17 +52,47 @@ def by_host(g: Any, host: HostFloat, function: Function, args: Sequence[Any]) ->
     rule = host.rule(function.name, build.element_type(args[0]).width)
     if rule is None:
         return None
-    if host.needs_mode(function.name):
-        *args, rm = args
-        host.require_mode(g, rm)
-    widest = max(32, function.results[0].type.width, *(build.element_type(a).width for a in args))
+    needs_mode = host.needs_mode(function.name)
+    if needs_mode:
+        host.require_mode(g, args[-1])
+    guard = host.guard(function.name)
+    operands = args[:-1] if needs_mode else args
+    widths = (build.element_type(a).width for a in operands)
+    widest = max(32, function.results[0].type.width, *widths)
 
-    def piece(*parts: Any) -> Results:
+    def compute(parts: Sequence[Any]) -> Results:
         value, flags = rule(g, parts)
         none = build.filled(build.mask_type(value), 0)
         return tuple(flags.get(label, none) if label else value for label in function.labels)
 
+    def piece(*parts: Any) -> Results:
+        own = parts[: len(operands)]
+        if guard is None:
+            return compute(own)
+        exact = partial(by_softfloat, g, function, parts)
+        return _either(g.b, guard(g.b, own), partial(compute, own), exact)
+
     return in_pieces(g.b, args, host.piece_bits // widest, piece)
+
+
+def _either(
+    b: Any, mask: Any, usual: Callable[[], Results], other: Callable[[], Results]
+) -> Results:
+    """What `usual` computes where the mask is set for all lanes, as it seldom isn't."""
+    every = mask
+    if isinstance(mask.type, ir.VectorType):
+        every = build.intrinsic(b, "vector.reduce.and", [mask], build.I1)
+    ways = [(b.append_basic_block(way), do) for way, do in (("usual", usual), ("other", other))]
+    after = b.append_basic_block("either")
+    b.cbranch(every, *(block for block, _ in ways)).set_weights([1 << 20, 1])
+    found = []
+    for block, do in ways:
+        b.position_at_end(block)
+        found.append((do(), b.block))
+        b.branch(after)
+    b.position_at_end(after)
+    (first, one), (second, another) = found
+    return tuple(build.join(b, (x, one), (y, another)) for x, y in zip(first, second, strict=True))
 
 
 def by_softfloat(g: Lowerer, function: Function, args: Sequence[Any]) -> Results:
