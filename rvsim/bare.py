@@ -23,6 +23,7 @@ RAM_SIZE: Final = 64 << 20
 """Bytes of memory from the first page of each segment."""
 
 _M64: Final = (1 << 64) - 1
+_A0, _A1 = 10, 11
 _WRITE, _EXIT = 64, 93
 _ENOSYS, _EFAULT, _EBADF = -38, -14, -9
 _UNKNOWN_EXCEPTION: Final = 1337
@@ -91,8 +92,9 @@ class BareMetal:
             memory.map(self.tohost // PAGE * PAGE, PAGE, R | W | X)
 
     def start(self, state: State) -> None:
-        """The state after a reset: machine mode, FS and VS off, nothing in the registers."""
+        """The state after a reset: machine mode, FS and VS off; hart 0, and no device tree."""
         self._state = state
+        state.x[_A0] = state.x[_A1] = 0
         state["pc"] = self.image.entry
         state["privilege"] = M_MODE
         state["mstatus"] = UXL

@@ -16,6 +16,7 @@ from rvsim.decode import Decoded
 from rvsim.elf import Image, load_elf
 from rvsim.errors import RvsimError
 from rvsim.host import check_host
+from rvsim.initial import Initial
 from rvsim.interp import Interpreter, Trap, namespace
 from rvsim.interrupts import InterruptsLater
 from rvsim.linux import (
@@ -53,6 +54,7 @@ BLOCKED_FOR_EVER: Final = 128 + 9
 """Exit code of a program that waits for what can't happen: one that hangs is killed."""
 
 _NO_LIMIT: Final = 1 << 62
+_NOWHERE: Final = -1
 ALL_INSNS: Final = range(_NO_LIMIT)
 _BETWEEN_TIMERS: Final = 1 << 14
 """With a cost model, instructions from one look at the program's timers to the next."""
@@ -160,11 +162,14 @@ def _both(
     return listener
 
 
-def _new_jit(interp: Interpreter, *, cache: bool, counts: bool, host: str) -> Jit:
+def _new_jit(
+    interp: Interpreter, *, cache: bool, counts: bool, host: str, note: Callable[[str], object]
+) -> Jit:
     from rvsim.jit.cache import cache_folder
     from rvsim.jit.engine import Jit
 
-    return Jit(interp, cache=cache_folder() if cache else None, counts=counts, host=host)
+    folder = cache_folder() if cache else None
+    return Jit(interp, cache=folder, counts=counts, host=host, note=note)
 
 
 def _cost_model(core: str | Core) -> CostModel:
@@ -191,6 +196,11 @@ class Machine:
     what is outside runs as fast as without.  With `trace` they are kept for `RunResult.trace`.
     Compiled code knows no other listeners: with `names` or `retired`, nothing is compiled.
 
+    Policies stand for what a right program does not depend on: `agnostic` elements, `vl_policy`,
+    `reduction_order`, and the `initial` contents of registers and unused stack.  `reserved` uses,
+    `user_counters` and `syscall_vector` are by default as on a K1 with Linux 6.6, or stricter; but
+    counters can be read, with a note.
+
     >>> from rvsim.toolchain import build_kernel
     >>> machine = Machine(vlen=256)
     >>> machine.load(build_kernel("gemm_tile_s8"))
@@ -210,6 +220,7 @@ class Machine:
         reserved: Reserved = "trap",
         user_counters: UserCounters = "allow",
         syscall_vector: SyscallVector = "discard",
+        initial: str = "zero",
         reduction_order: str = "sequential",
         host_float: bool = True,
         engine: str = "jit",
@@ -259,6 +270,8 @@ class Machine:
         else:
             raise RvsimError("there are no times without a cost model", hint='give cost="x60"')
         self.state["vtype"] = 1 << 63
+        self.initial = Initial.parse(initial)
+        self.initial.fill(self.state)
         self.note = note
         self._noted: set[tuple[int, str]] = set()
         replaced = dict(names(self)) if names is not None else {}
@@ -280,7 +293,12 @@ class Machine:
         self._jit: Callable[[], Jit | None] = lambda: None
         if engine == "jit" and names is None and retired is None:
             self._jit = partial(
-                _new_jit, self.interp, cache=cache, counts=statistics, host=self.host
+                _new_jit,
+                self.interp,
+                cache=cache,
+                counts=statistics,
+                host=self.host,
+                note=self._note_once,
             )
         self._timed_insns = timed_range.stop - timed_range.start
         turns = [(timed_range.start, self.ring), (timed_range.stop, None)]
@@ -312,6 +330,12 @@ class Machine:
         if (pc, text) not in self._noted:
             self._noted.add((pc, text))
             self.note(f"{self.place(pc)}: {text}")
+
+    def _note_once(self, text: str) -> None:
+        """Pass on what is true of no place."""
+        if (_NOWHERE, text) not in self._noted:
+            self._noted.add((_NOWHERE, text))
+            self.note(text)
 
     def _trapped(self, trap: Trap) -> None:
         """Pass on what the program sees as a trap."""
@@ -386,6 +410,7 @@ class Machine:
             sysroot=sysroot,
             host_time=host_time,
             syscall_vector=self.syscall_vector,
+            initial=self.initial,
             note=self.note,
             strace=strace,
         )

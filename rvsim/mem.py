@@ -17,6 +17,7 @@ from typing import Final, Literal
 import numpy as np
 import numpy.typing as npt
 
+from rvsim.address_space import address_space_left
 from rvsim.codemap import PAGE_BITS, CodeMap
 from rvsim.errors import RvsimError
 
@@ -63,7 +64,9 @@ def _reserve(size: int) -> mmap.mmap:
     except (OSError, OverflowError, ValueError) as error:
         raise RvsimError(
             f"the host cannot reserve {size:#x} bytes of guest memory ({error})",
-            hint="ask for a smaller memory",
+            hint=f"ulimit -v leaves {left >> 20} MiB: ask for a smaller memory, as in --memory 64M"
+            if (left := address_space_left()) < size
+            else "ask for a smaller memory",
         ) from None
 
 

@@ -161,10 +161,8 @@ def make_config(
             f"VLEN {chosen} is not a power of two from {MIN_VLEN} to {MAX_VLEN}",
             hint="the X60 has 256",
         )
-    kind, seed = _seeded("agnostic policy", agnostic, ("undisturbed", "ones", "random"))
-    order, order_seed = _seeded(
-        "reduction order", reduction_order, ("sequential", "tree", "random")
-    )
+    kind, seed = seeded("agnostic policy", agnostic, ("undisturbed", "ones", "random"))
+    order, order_seed = seeded("reduction order", reduction_order, ("sequential", "tree", "random"))
     return Config(
         extensions=extensions,
         vlen=chosen,
@@ -187,7 +185,7 @@ def one_of(what: str, value: Any, allowed: tuple[str, ...]) -> Any:
     return value
 
 
-def _seeded(what: str, text: str, allowed: tuple[str, ...]) -> tuple[Any, int]:
+def seeded(what: str, text: str, allowed: tuple[str, ...]) -> tuple[Any, int]:
     """A choice, and the seed behind ``random:``."""
     kind, colon, seed = text.partition(":")
     if colon and (kind != "random" or not seed.isdecimal()):

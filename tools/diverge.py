@@ -50,11 +50,12 @@ def _parser() -> argparse.ArgumentParser:
     parser.add_argument("--max-insns", type=_positive, metavar="N",
                         help="compare so many instructions")  # fmt: skip
     machine = parser.add_argument_group("the machine, as for rvsim run")
-    for name in ("--cpu", "--isa", "--agnostic", "--reduction-order"):
+    for name in ("--cpu", "--isa", "--agnostic", "--initial", "--reduction-order"):
         machine.add_argument(name, default=argparse.SUPPRESS)
     machine.add_argument("--vlen", type=int, default=argparse.SUPPRESS, metavar="BITS")
     machine.add_argument("--vl-policy", choices=("max", "half"), default=argparse.SUPPRESS)
     machine.add_argument("--reserved", choices=("trap", "allow"), default=argparse.SUPPRESS)
+    machine.add_argument("--syscall-vector", choices=("discard", "keep"), default=argparse.SUPPRESS)
     machine.add_argument("--no-host-float", dest="host_float", action="store_false",
                          default=argparse.SUPPRESS)  # fmt: skip
     return parser

@@ -83,6 +83,8 @@ def run(args: list[str]) -> int:
     except OSError as error:
         is_output = error.filename is None and error.errno in _CANNOT_WRITE
         return _cannot_write(error) if is_output else _internal(error)
+    except MemoryError:
+        return _fail("the host has no memory left for this: see ulimit -v, and free")
     except Exception as error:
         return _internal(error)
 

@@ -12,8 +12,9 @@ from rvsim.cli.options import cpu_option, isa_option, size, vlen_option
 _F = TypeVar("_F", bound=Callable[..., Any])
 
 MACHINE_OPTIONS: Final = (
-    *("cpu", "isa", "vlen", "agnostic", "vl_policy", "reserved", "user_counters", "syscall_vector"),
-    *("reduction_order", "host_float", "engine", "host", "cache", "memory"),
+    *("cpu", "isa", "vlen", "agnostic", "vl_policy", "reserved", "user_counters"),
+    *("syscall_vector", "initial", "reduction_order", "host_float"),
+    *("engine", "host", "cache", "memory"),
 )
 """Their parameter names, but for those of the limits."""
 
@@ -78,6 +79,13 @@ def machine_options(command: _F) -> _F:
             default="sequential",
             show_default=True,
             help="Order of unordered floating-point sums: sequential, tree or random:SEED.",
+        ),
+        click.option(
+            "--initial",
+            metavar="CONTENTS",
+            default="zero",
+            show_default=True,
+            help="What registers and the unused stack hold at first: zero, ones or random:SEED.",
         ),
         click.option(
             "--syscall-vector",

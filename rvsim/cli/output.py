@@ -153,6 +153,7 @@ def run_as_json(
             "reserved": config.reserved,
             "user_counters": config.user_counters,
             "syscall_vector": result.machine.syscall_vector,
+            "initial": str(result.machine.initial),
             "reduction_order": config.reduction_order,
             "reduction_seed": config.reduction_seed,
             "host_float": config.host_float,

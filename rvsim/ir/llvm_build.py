@@ -143,15 +143,17 @@ def mask_word(b: Any, mask: Any) -> Any:
 def word_mask(b: Any, word: Any) -> Any:
     """The mask of an integer, lane 0 the lowest bit.
 
-    LLVM 22 takes wrong bits of an integer of 128 or more for AVX2 (decision 13), so 64 at a time.
+    For AVX2, LLVM 22 takes wrong bits of an integer of 128 or more, and fails for a number of lanes
+    that is no power of two (docs/hosts.md).
     """
     n = word.type.width
-    if n <= _MASK_BITS:
-        return b.bitcast(word, vector(n, 1))
-    parts = [b.lshr(word, word.type(start)) for start in range(0, n, _MASK_BITS)]
-    sizes = [min(_MASK_BITS, n - start) for start in range(0, n, _MASK_BITS)]
-    return concat(b, [b.bitcast(b.trunc(part, ir.IntType(size)), vector(size, 1))
-                      for part, size in zip(parts, sizes, strict=True)])  # fmt: skip
+    if n > _MASK_BITS:
+        first = b.trunc(word, ir.IntType(_MASK_BITS))
+        rest = b.trunc(b.lshr(word, word.type(_MASK_BITS)), ir.IntType(n - _MASK_BITS))
+        return concat(b, [word_mask(b, first), word_mask(b, rest)])
+    size = 1 << (n - 1).bit_length()
+    mask = b.bitcast(resized(b, word, size), vector(size, 1))
+    return mask if size == n else pick(b, mask, range(n))
 
 
 def resized(b: Any, value: Any, width: int) -> Any:

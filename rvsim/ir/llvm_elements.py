@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final
 
 from rvsim.ir import llvm_build as build
 from rvsim.ir.llvm_build import I1, llvm_type
-from rvsim.ir.llvm_host import confuses_masked_logic
+from rvsim.ir.llvm_host import confuses_masked_logic, shifts_by_floating_point
 from rvsim.ir.value import Value
 
 if TYPE_CHECKING:
@@ -41,6 +41,23 @@ def _shift(method: str) -> Rule:
         return getattr(g.b, method)(a, g.b.and_(amount, limit))
 
     return rule
+
+
+def _shl(g: Lowerer, v: Value, a: Any, amount: Any) -> Any:
+    host, by_lanes = build.host_of(g.b.module), v.type.lanes is not None
+    if by_lanes and v.args[1].const is None and shifts_by_floating_point(host, v.type.width):
+        return _shl_by_bits(g.b, a, amount)
+    return _shift("shl")(g, v, a, amount)
+
+
+def _shl_by_bits(b: Any, a: Any, amount: Any) -> Any:
+    """Shifts by 1, 2, 4 … each in the lanes whose amount has that bit."""
+    type_, width = a.type, build.element_type(a).width
+    for distance in (1 << i for i in range((width - 1).bit_length())):
+        bit = b.and_(amount, build.filled(type_, distance))
+        moved = b.shl(a, build.filled(type_, distance))
+        a = b.select(b.icmp_unsigned("!=", bit, build.filled(type_, 0)), moved, a)
+    return a
 
 
 def _mulh(extend_a: str, extend_b: str) -> Rule:
@@ -115,7 +132,7 @@ ELEMENT_RULES: Final[dict[str, Rule]] = {
     "or": _builder("or_"),
     "xor": _builder("xor"),
     "not": _not,
-    "shl": _shift("shl"),
+    "shl": _shl,
     "shr_u": _shift("lshr"),
     "shr_s": _shift("ashr"),
     "min_u": _intrinsic("umin"),

@@ -61,3 +61,11 @@ def confuses_masked_logic(host: Host, width: int) -> bool:
     operand of the logic too, it may exchange operands without changing the table of the operation.
     """
     return width >= 32 and host.has("avx512f")
+
+
+def shifts_by_floating_point(host: Host, width: int) -> bool:
+    """Whether LLVM shifts lanes left by amounts that it converts to floating point and back.
+
+    It multiplies by powers of two where SSE has no shift; ``cvttps2dq`` of 2³¹ raises the flag NV.
+    """
+    return 8 < width <= 32 and host.is_x86 and not host.has("avx2")

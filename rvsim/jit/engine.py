@@ -8,7 +8,7 @@ executes as far as native code knows and leaves everything exactly where the int
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +16,7 @@ from rvsim.decode import Decoded
 from rvsim.interp import NEVER, Block, Execution, Interpreter, Mode
 from rvsim.jit.cache import entry_name
 from rvsim.jit.discover import Key, RegionPlan, as_step, discover
+from rvsim.jit.llvm_there import NoLlvm
 from rvsim.jit.native import Native, NativeCode, Slice
 from rvsim.jit.region import mode_number
 from rvsim.jit.table import DispatchTable
@@ -39,7 +40,8 @@ class Jit:
     cache on disk, if there is to be one.  `compiled` and `loaded` count regions that LLVM compiled
     and that came from the cache; `regions` are those that run.  Only if it `counts` is it known
     what they execute.  `fuel` says how much of it they are given at once, `host` for what
-    processor (`rvsim.host`) they are compiled.
+    processor (`rvsim.host`) they are compiled.  Where LLVM can't be used, nothing is compiled, and
+    `note` is told why.
     """
 
     def __init__(
@@ -51,8 +53,11 @@ class Jit:
         counts: bool = False,
         fuel: Slice | None = None,
         host: str | None = None,
+        note: Callable[[str], object] = lambda text: None,
     ) -> None:
         self.interp = interp
+        self._note = note
+        self._is_off = False
         self.threshold = threshold
         self.regions: list[Native] = []
         self.compiled = 0
@@ -74,13 +79,24 @@ class Jit:
 
     def begin(self, block: Block) -> None:
         """Look at a new block soon if it may be there, and else when it is hot."""
-        if _entry(block) in self._kept or self._code.cache is not None:
+        if self._is_off:
+            block.look_at = NEVER
+        elif _entry(block) in self._kept or self._code.cache is not None:
             block.look_at = min(self._hot_at(block), -(-_LOOK // len(block.calls)))
         else:
             block.look_at = self._hot_at(block)
 
     def hot(self, block: Block) -> None:
         """Enter native code for this block from now on, or say when to ask again."""
+        try:
+            self._enter_natively(block)
+        except NoLlvm as reason:
+            block.look_at = NEVER
+            if not self._is_off:
+                self._is_off = True
+                self._note(f"no code is compiled: {reason}: the reference engine runs on")
+
+    def _enter_natively(self, block: Block) -> None:
         entry = _entry(block)
         native = self._find(block, entry)
         if native is None:
@@ -194,8 +210,9 @@ class Jit:
 
     def compile(self, plan: RegionPlan) -> Native:
         """Native code of a region, which nothing leads to yet."""
+        native = self._code.compile(plan)
         self.compiled += 1
-        return self._code.compile(plan)
+        return native
 
 
 def _entry(block: Block) -> Entry:

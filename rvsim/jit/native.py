@@ -17,6 +17,7 @@ from rvsim.interp import Interpreter
 from rvsim.jit.cache import RegionCache, open_cache
 from rvsim.jit.counters import SYMBOL, RegionCounters
 from rvsim.jit.discover import RegionPlan
+from rvsim.jit.llvm_there import need_llvm
 from rvsim.jit.region import CompiledRegion, Covered, numbered_mode
 from rvsim.mem import GuestFault
 from rvsim.state import RECORD, RING, SLOT
@@ -158,10 +159,12 @@ class NativeCode:
     def load(self, name: str, entry: tuple[int, int]) -> Native | None:
         """A region of this name and entry from the cache, for the code in memory.
 
-        A file that holds none is dropped, though its digest may be right.
+        A file that holds none is dropped, though its digest may be right.  Raises `NoLlvm`, as
+        `compile` does.
         """
         if self.cache is None or not self.cache.has(name):
             return None
+        need_llvm()
         from rvsim.jit.compile import host_digest
 
         host = host_digest(self._host)
@@ -191,6 +194,8 @@ class NativeCode:
         )
 
     def compile(self, plan: RegionPlan) -> Native:
+        """The region of a plan, linked."""
+        need_llvm()
         from rvsim.ir.llvm_build import new_module
         from rvsim.jit.compile import object_code
         from rvsim.jit.lower import lower_region

@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 
 from rvsim.config import NO_FACTS, TIME_FREQUENCY, SyscallVector
 from rvsim.elf import Image
+from rvsim.initial import ZERO, Initial
 from rvsim.linux import calls as _calls  # noqa: F401  (fills the table)
 from rvsim.linux.clock import SECOND, Clock, HostClock, ModelClock
 from rvsim.linux.cpu import Cpu
@@ -98,6 +99,7 @@ class LinuxProcess:
         user_counters: bool = True,
         host_time: bool = False,
         syscall_vector: SyscallVector = "discard",
+        initial: Initial = ZERO,
         note: Callable[[str], object] = lambda line: None,
         strace: Callable[[str], object] | None = None,
     ) -> None:
@@ -162,14 +164,18 @@ class LinuxProcess:
             env or {},
             hwcap,
             frame_size(cpu.vlenb if self.has_vector else 0),
+            initial,
         )
 
     def start(self, state: State) -> None:
-        """Set the pc and the stack pointer for the first instruction."""
+        """Set the pc, the stack pointer and a0 for the first instruction.
+
+        What a0 holds is called by the C library when the program exits, unless it is 0.
+        """
         self.hart = state
         self.vector.start(state)
         state["pc"] = (self.loader or self.image).entry
-        state.x[_SP] = self.started.sp
+        state.x[_SP], state.x[_A0] = self.started.sp, 0
 
     def close(self) -> None:
         """Close the host's files; a process that nobody holds any more does it too."""

@@ -10,6 +10,7 @@ from typing import Final
 
 from rvsim.elf import Image
 from rvsim.errors import RvsimError
+from rvsim.initial import ZERO, Initial
 from rvsim.linux.status import USER_ID
 from rvsim.linux.system import CLOCK_TICKS, STACK_SIZE
 from rvsim.mem import PAGE, Memory, R, W
@@ -70,8 +71,9 @@ def fill_stack(
     env: Mapping[str, str],
     hwcap: int,
     signal_frame: int,
+    initial: Initial = ZERO,
 ) -> Started:
-    """Write what a program finds at its start.
+    """Write what a program finds at its start, and below that what is `initial`.
 
     The name of its file (AT_EXECFN) is `argv[0]`, which there must be, and not the host's path: how
     long that is would move the stack, and what is in one set of the caches with it.
@@ -101,6 +103,9 @@ def fill_stack(
         raise RvsimError(
             f"arguments and environment of {stack.top - sp} bytes do not fit on the stack"
         )
+    if initial != ZERO:
+        below = stack.guard + PAGE
+        memory.write(below, initial.octets("stack", sp - below))
     memory.write(sp, struct.pack(f"<{len(words)}Q", *words))
     memory.write(base, bytes(block))
     names = pointers[len(arguments)]  # of the environment, or of the file if it is empty

@@ -58,6 +58,8 @@ OPTIONS = {
     "--agnostic=zeros": "unknown agnostic policy 'zeros': choose one of undisturbed, ones, random",
     "--vl-policy=min": "invalid value for '--vl-policy': 'min' is not one of 'max', 'half'",
     "--reserved=no": "invalid value for '--reserved': 'no' is not one of 'trap', 'allow'",
+    "--initial=zeros": "unknown initial contents 'zeros': choose one of zero, ones, random",
+    "--initial=random:x": "initial contents 'random:x' is not understood: write random:1",
     "--syscall-vector=kept": "invalid value for '--syscall-vector':"
     " 'kept' is not one of 'discard', 'keep'",
     "--user-counters=no": "invalid value for '--user-counters': 'no' is not one of 'trap', 'allow'",

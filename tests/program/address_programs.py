@@ -63,7 +63,7 @@ class Guarded(Memory):
 
 def _guard() -> mmap.mmap:
     """Address space that may be neither read nor written."""
-    return mmap.mmap(-1, GUARD, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=0)
+    return mmap.mmap(-1, GUARD, flags=mmap.MAP_SHARED | mmap.MAP_ANONYMOUS, prot=0)
 
 
 def _address(mapping: mmap.mmap) -> int:

@@ -38,8 +38,8 @@ from tools.divergence import Snapshot, differences
 
 MACHINES: tuple[dict[str, object], ...] = (
     {"cpu": "generic-rv64gcv", "vlen": 256},
-    {"cpu": "generic-rv64gcv", "vlen": 128, "agnostic": "ones"},
-    {"cpu": "generic-rv64gcv", "vlen": 512, "vl_policy": "half"},
+    {"cpu": "generic-rv64gcv", "vlen": 128, "agnostic": "ones", "initial": "ones"},
+    {"cpu": "generic-rv64gcv", "vlen": 512, "vl_policy": "half", "initial": "random:1"},
     {"cpu": "spacemit-x60"},
 )
 MOST_INSNS = 20_000

@@ -159,10 +159,10 @@ def test_timeout_ends_an_endless_loop_soon(name: str) -> None:
     assert result.instret > 200
 
 
-@pytest.mark.parametrize("agnostic", ["ones", "random:1"])
-def test_the_same_run_gives_the_same_state_and_memory(agnostic: str) -> None:
+@pytest.mark.parametrize("contents", ["ones", "random:1"])
+def test_the_same_run_gives_the_same_state_and_memory(contents: str) -> None:
     def run() -> tuple[RunResult, tuple[bytes, bytes]]:
-        machine = Machine(agnostic=agnostic, memory_size=1 << 26)
+        machine = Machine(agnostic=contents, initial=contents, memory_size=1 << 26)
         machine.load(build_kernel("memops"), argv=["memops"], env={"A": "B"})
         return machine.run(), everything(machine)
 

@@ -16,6 +16,7 @@ MAY_IMPORT = {
     # what everything may stand on
     "printable": "",
     "regular_file": "",
+    "address_space": "",
     "file_limits": "",
     "errors": "printable",
     "host": "errors",
@@ -24,7 +25,7 @@ MAY_IMPORT = {
     "kept": "",
     "data": "errors",
     "codemap": "",
-    "mem": "errors codemap",
+    "mem": "errors address_space codemap",
     "lanes": "mem",
     "traffic": "state",
     "tables": "errors",
@@ -33,6 +34,7 @@ MAY_IMPORT = {
     "outputs": "",
     "profiles": "errors config data",
     "attributes": "config profiles",
+    "initial": "profiles state",
     # files
     "symbols": "",
     "sections": "printable file_limits symbols",
@@ -49,15 +51,16 @@ MAY_IMPORT = {
     "decode": "config mem vec insn",
     "disasm": "vec insn decode",
     # the guest's process
-    "linux": "errors config state mem printable elf vec",
+    "linux": "errors config state initial mem printable elf vec",
     # engines
     "cost": "errors data state ir vec insn decode",
     "interp": "config state mem lanes ir vec insn decode cost",
-    "jit": "host config state kept regular_file mem ir fp vec insn decode cost interp",
+    "jit": "host config state kept regular_file address_space mem ir fp vec insn decode cost"
+    " interp",
     # what surrounds a bare-metal image
     "bare": "errors state mem elf insn interp",
     "machine": "errors host config state mem printable traffic tables summary interrupts profiles"
-    " attributes elf linux decode cost interp jit bare",
+    " attributes initial elf linux decode cost interp jit bare",
     # profiles
     "perf": "errors mem elf symbols decode insn cost interp machine",
     # listeners and reports
