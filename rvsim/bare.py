@@ -60,9 +60,9 @@ class BareMetal:
         place: Callable[[int], str] = hex,
     ) -> None:
         tohost = image.tohost
-        if tohost is None or tohost % 8 or tohost > memory.size - 8:
+        if tohost is None or tohost % 8 or tohost > memory.limit - 8:
             where = "no tohost symbol" if tohost is None else f"tohost at {tohost:#x}"
-            raise RvsimError(f"{image.name}: {where} in the guest's {memory.size:#x} bytes")
+            raise RvsimError(f"{image.name}: {where} in the guest's {memory.limit:#x} bytes")
         self.memory = memory
         self.image = image
         self.tohost = tohost
@@ -83,7 +83,7 @@ class BareMetal:
         memory = self.memory
         segments = sorted(self.image.segments, key=lambda s: s.addr)
         starts = [s.addr // PAGE * PAGE for s in segments]
-        for s, start, following in zip(segments, starts, [*starts[1:], memory.size], strict=True):
+        for s, start, following in zip(segments, starts, [*starts[1:], memory.limit], strict=True):
             memory.protect(start, s.end - start, R | W | X)
             free, end = -(-s.end // PAGE) * PAGE, min(start + RAM_SIZE, following)
             if free < end:

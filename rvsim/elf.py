@@ -237,7 +237,7 @@ def _bias(elf: ELFFile, program_headers: list[Any], memory: Memory, below: int |
     if below is None:
         return PIE_BASE - lowest
     size: int = max(p.p_vaddr + p.p_memsz for p in loaded) - lowest
-    start = memory.find_free(size + _BIAS_UNIT, below) if size <= memory.size else None
+    start = memory.find_free(size + _BIAS_UNIT, below) if size <= memory.limit else None
     if start is None:
         raise _FaultError(f"no room for its {size:#x} bytes in the guest's memory")
     return -(-start // _BIAS_UNIT) * _BIAS_UNIT - lowest
@@ -283,15 +283,15 @@ def _check_apart(segments: tuple[Segment, ...]) -> None:
 
 def _check_place(segments: tuple[Segment, ...], memory: Memory) -> None:
     for s in segments:
-        if s.addr < 0 or s.end > memory.size:
+        if s.addr < 0 or s.end > memory.limit:
             raise _FaultError(
                 f"its segment {s.addr:#x} to {s.end:#x} is outside the guest's memory"
-                f" of {memory.size:#x} bytes"
+                f" of {memory.limit:#x} bytes"
             )
-    if sum(s.end - s.start for s in segments) > _MOST_MAPPED * memory.size:
+    if sum(s.end - s.start for s in segments) > _MOST_MAPPED * memory.limit:
         raise _FaultError(f"its {len(segments)} segments lie over each other again and again")
     for s in segments:
-        if memory.perm[s.addr // PAGE : -(-s.end // PAGE)].any():
+        if not memory.is_free(s.addr, s.end - s.addr):
             raise _FaultError(f"its segment at {s.addr:#x} is where memory is already in use")
 
 

@@ -30,7 +30,7 @@ from rvsim.linux import (
     hwprobe,
 )
 from rvsim.linux.waiting import CutShort
-from rvsim.mem import Memory
+from rvsim.mem import ADDRESS_SPACE, Memory
 from rvsim.printable import printable
 from rvsim.profiles import DEFAULT_CPU, make_config, one_of, profile
 from rvsim.state import State
@@ -253,7 +253,7 @@ class Machine:
             "syscall vector policy", syscall_vector, ("discard", "keep")
         )
         self._cpu = cpu
-        self.memory = Memory(memory_size)
+        self.memory = Memory(memory_size, space=ADDRESS_SPACE)
         vlen = self.config.vlen
         self.cost = None if cost is None else _cost_model(cost)
         self.rows = None if trace is False else _kept_rows(trace)

@@ -1,5 +1,9 @@
 """Guest memory: one flat, lazily backed space with one permission byte per 4 KiB page.
 
+The space is as large as a process of Linux has it (`ADDRESS_SPACE`), where the host reserves that
+much: address space is not memory.  Pages that may be accessed are, and count against `limit`.  What
+is mapped beyond that is *promised*: such a page counts when it is accessed first, if there is room.
+
 Every guest access checks ``addr <= size - n`` and the permission of its first and last page, here
 and in compiled code, which reads both through their raw addresses.  A refused access raises
 `GuestFault`; misuse by the host program raises `RvsimError`.
@@ -18,6 +22,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rvsim.address_space import address_space_left
+from rvsim.areas import Areas
 from rvsim.codemap import PAGE_BITS, CodeMap
 from rvsim.errors import RvsimError
 
@@ -27,6 +32,9 @@ W: Final = 2
 X: Final = 4
 MAPPED: Final = 0x80
 """Marks a page that exists, also when nothing may touch it; the bits 8 to 0x40 are spare."""
+
+ADDRESS_SPACE: Final = 1 << 38
+"""What a process may map under Sv39, as Linux has it."""
 
 LOWEST_FREE: Final = 0x10000
 """`Memory.find_free` gives nothing below, so that small integers stay invalid pointers."""
@@ -38,6 +46,9 @@ Mask = npt.NDArray[np.bool_]
 Lanes = npt.NDArray[np.unsignedinteger]
 
 _LANE_TYPES: Final = (np.dtype("u1"), np.dtype("u2"), np.dtype("u4"), np.dtype("u8"))
+_PROMISE_KEPT: Final = 512
+"""Pages of which the first access makes memory: 2 MiB, if so many are promised around it."""
+
 # Python names MAP_NORESERVE only from 3.13 on; Linux has this value on x86, Arm and RISC-V.
 _NORESERVE: Final[int] = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
@@ -57,21 +68,31 @@ class GuestFault(Exception):
 
 
 def _reserve(size: int) -> mmap.mmap:
-    try:
-        if sys.platform == "win32":
-            return mmap.mmap(-1, size)
-        return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
-    except (OSError, OverflowError, ValueError) as error:
-        raise RvsimError(
-            f"the host cannot reserve {size:#x} bytes of guest memory ({error})",
-            hint=f"ulimit -v leaves {left >> 20} MiB: ask for a smaller memory, as in --memory 64M"
-            if (left := address_space_left()) < size
-            else "ask for a smaller memory",
-        ) from None
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+
+
+def _reserve_first(sizes: list[int]) -> tuple[mmap.mmap, int]:
+    """The first of some sizes that the host reserves; one that refuses the last is an error."""
+    for size in sizes:
+        try:
+            return _reserve(size), size
+        except (OSError, OverflowError, ValueError) as error:
+            why = error
+    left, last = address_space_left(), sizes[-1]
+    raise RvsimError(
+        f"the host cannot reserve {last:#x} bytes of guest memory ({why})",
+        hint=f"ulimit -v leaves {left >> 20} MiB: ask for a smaller memory, as in --memory 64M"
+        if left < last
+        else "ask for a smaller memory",
+    )
 
 
 class Memory:
-    """The guest's address space of `size` bytes, nothing mapped at first.
+    """The guest's address space, nothing mapped at first: `limit` bytes of it may be memory.
+
+    The space is of `size` bytes: those of `limit`, or of `space` where the host reserves so many.
 
     `perm` holds the permissions of each page.  Compiled code looks at another array, at
     `perm_address`: the same, without W where a page holds decoded code.
@@ -86,19 +107,27 @@ class Memory:
     rvsim.mem.GuestFault: load access fault at 0x10ffc
     """
 
-    def __init__(self, size: int = 4 << 30) -> None:
-        if size <= 0 or size % PAGE:
-            raise RvsimError(f"memory size {size:#x} is not a positive multiple of {PAGE}")
-        self.size = size
-        self._mmap = _reserve(size)
+    def __init__(self, limit: int = 4 << 30, *, space: int = 0) -> None:
+        if limit <= 0 or limit % PAGE:
+            raise RvsimError(f"memory size {limit:#x} is not a positive multiple of {PAGE}")
+        self.limit = limit
+        self._mmap, self.size = _reserve_first([max(space, limit), limit])
+        size = self.size
+        self.areas = Areas()
+        """Numbers of the pages that are mapped."""
+        self._committed = Areas()
+        """Of those that have been accessible, and so may hold data: they count."""
+        self._promised: dict[int, Areas] = {}
+        """Of those that will be, by the permissions that they get then."""
         self.view: memoryview = memoryview(self._mmap)
         self.data: Bytes = np.frombuffer(self._mmap, np.uint8)
         # One page more than there is, never mapped: `first_bad` clips addresses outside to it.
-        self._perm = bytearray(size // PAGE + 1)
+        # Mappings of the host are zero without having been touched, which bytearrays are not.
+        self._perm = _reserve(size // PAGE + 1)
         self._perm_clipped: Bytes = np.frombuffer(self._perm, np.uint8)
         self._perm_clipped.flags.writeable = False
         self.perm: Bytes = self._perm_clipped[:-1]
-        self._direct = bytearray(len(self._perm))
+        self._direct = _reserve(len(self._perm))
         self.data_address: int = self.data.ctypes.data
         self._direct_pages: Bytes = np.frombuffer(self._direct, np.uint8)
         self.perm_address: int = self._direct_pages.ctypes.data
@@ -129,7 +158,100 @@ class Memory:
         if perm & ~(R | W | X):
             raise RvsimError(f"permission {perm:#x} has bits other than R, W and X")
         self.unmap(addr, length)
+        self.areas.add(pages.start, pages.stop)
+        self._allow(pages, perm)
+
+    def _allow(self, pages: slice, perm: int) -> None:
+        """Give mapped pages a permission; they count from now on if it is any."""
+        if perm:
+            more = pages.stop - pages.start - self._committed.count(pages.start, pages.stop)
+            if more > self.left // PAGE:
+                raise RvsimError(
+                    f"the guest's memory of {self.limit:#x} bytes is used up",
+                    hint="give it more memory",
+                )
+            self._committed.add(pages.start, pages.stop)
+        self._forget_promises(pages)
         self._set_permission(pages, bytes([MAPPED | perm]) * (pages.stop - pages.start))
+
+    @property
+    def left(self) -> int:
+        """How many bytes more may become memory."""
+        return self.limit - self._committed.total * PAGE
+
+    def has_room(self, addr: int, length: int, perm: int) -> bool:
+        """Whether the pages may be mapped or protected like that without more than is left."""
+        first, stop = addr // PAGE, -(-(addr + length) // PAGE)
+        return not perm or stop - first - self._committed.count(first, stop) <= self.left // PAGE
+
+    def promise(self, addr: int, length: int, perm: int) -> None:
+        """Give mapped pages a permission, those that hold nothing yet with their first access."""
+        pages = self._pages(addr, length)
+        self._forget_promises(pages)
+        for start, stop in self._committed.gaps(pages.start, pages.stop):
+            self._promised.setdefault(perm, Areas()).add(start, stop)
+            self._set_permission(slice(start, stop), bytes([MAPPED]) * (stop - start))
+        for start, stop in self._committed.parts(pages.start, pages.stop):
+            self._set_permission(slice(start, stop), bytes([MAPPED | perm]) * (stop - start))
+
+    def keep_promise(self, addr: int, length: int, need: int) -> bool:
+        """Whether some of the pages were promised, and have become accessible: try again."""
+        if not self._promised or addr >= self.size:
+            return False
+        first, stop = addr // PAGE, -(-min(addr + length, self.size) // PAGE)
+        around = first - first % _PROMISE_KEPT, stop + -stop % _PROMISE_KEPT
+        kept = False
+        for perm, areas in self._promised.items():
+            if perm & need != need or not areas.parts(first, stop):
+                continue
+            for wanted in (around, (first, stop)):
+                found = areas.parts(*wanted)
+                if sum(b - a for a, b in found) <= self.left // PAGE:
+                    for start, end in found:
+                        self._allow(slice(start, end), perm)
+                    kept = True
+                    break
+        return kept
+
+    def held(self, addr: int, length: int) -> int:
+        """How many bytes of a span are memory already."""
+        return self._committed.count(addr // PAGE, -(-(addr + length) // PAGE)) * PAGE
+
+    def _forget_promises(self, pages: slice) -> None:
+        for areas in self._promised.values():
+            areas.remove(pages.start, pages.stop)
+
+    def permission(self, addr: int) -> int:
+        """What may be done with a mapped page, now or when its promise is kept."""
+        page = addr // PAGE
+        promised = (p for p, areas in self._promised.items() if areas.covers(page, page + 1))
+        return next(promised, int(self.perm[page]) & (R | W | X))
+
+    def is_promised(self, addr: int) -> bool:
+        """Whether an access to a page would make memory of it, if there were some left."""
+        page = addr // PAGE
+        return any(areas.covers(page, page + 1) for areas in self._promised.values())
+
+    def mapped_pages(self) -> npt.NDArray[np.intp]:
+        """Numbers of all pages that are mapped, in order."""
+        runs = [np.arange(a, b) for a, b in self.areas.parts(0, self.size // PAGE)]
+        return np.concatenate(runs) if runs else np.zeros(0, np.intp)
+
+    def take_over(self, addr: int, length: int, source: int) -> None:
+        """Give mapped pages the permissions, promises and content of those from `source` on."""
+        pages, like = self._pages(addr, length), self._pages(source, length)
+        by = pages.start - like.start
+        for start, stop in self._committed.parts(like.start, like.stop):
+            self._committed.add(start + by, stop + by)
+        self._set_permission(pages, bytes(self._perm[like]))
+        for areas in self._promised.values():
+            for start, stop in areas.parts(like.start, like.stop):
+                areas.add(start + by, stop + by)
+
+    def holding(self, addr: int, length: int) -> list[tuple[int, int]]:
+        """(address, length) of the pages of a span that may hold data; all others are zero."""
+        parts = self._committed.parts(addr // PAGE, -(-(addr + length) // PAGE))
+        return [(start * PAGE, (stop - start) * PAGE) for start, stop in parts]
 
     def _set_permission(self, pages: slice, perms: bytes) -> None:
         self._perm[pages] = perms
@@ -146,9 +268,13 @@ class Memory:
         Pages without a mapping always hold zeros: that is what makes a later `map` read zero.
         """
         pages = self._pages(addr, length)
-        if self.perm[pages].any():
-            self.zero(addr, length)
-        self._set_permission(pages, bytes(pages.stop - pages.start))
+        for start, stop in self._committed.parts(pages.start, pages.stop):
+            self.zero(start * PAGE, (stop - start) * PAGE)
+        for start, stop in self.areas.parts(pages.start, pages.stop):
+            self._set_permission(slice(start, stop), bytes(stop - start))
+        self._committed.remove(pages.start, pages.stop)
+        self._forget_promises(pages)
+        self.areas.remove(pages.start, pages.stop)
 
     def zero(self, addr: int, length: int) -> None:
         """Zero whole pages, giving their memory back to the host; they keep their permissions."""
@@ -168,22 +294,23 @@ class Memory:
             raise RvsimError(f"permission {perm:#x} has bits other than R, W and X")
         if not self.mapped(addr, length):
             raise RvsimError(f"not all of the {length:#x} bytes at {addr:#x} are mapped")
-        self._set_permission(pages, bytes([MAPPED | perm]) * (pages.stop - pages.start))
-
-    def protect_as(self, addr: int, length: int, source: int) -> None:
-        """Give pages the permissions that those from `source` on have."""
-        like = self._pages(source, length)
-        self._set_permission(self._pages(addr, length), bytes(self._perm[like]))
+        self._allow(pages, perm)
 
     def mapped(self, addr: int, length: int) -> bool:
         """Whether every page of the span exists, whatever its permissions."""
         if addr < 0 or length < 0 or addr + length > self.size:
             return False
-        # MAPPED is the top bit, so the smallest byte tells.
-        return not length or min(self._perm[addr // PAGE : -(-(addr + length) // PAGE)]) >= MAPPED
+        return self.areas.covers(addr // PAGE, -(-(addr + length) // PAGE))
+
+    def is_free(self, addr: int, length: int) -> bool:
+        """Whether nothing is mapped in a span that may be."""
+        first, stop = addr // PAGE, -(-(addr + length) // PAGE)
+        return addr >= 0 and stop * PAGE <= self.size and not self.areas.parts(first, stop)
 
     def find_free(self, length: int, near: int | None = None) -> int | None:
         """Start of the highest unmapped span that ends at or below `near`, else of the highest.
+
+        Without `near` that is the `limit`, which makes the layout the same in any larger space.
 
         >>> hex(Memory(1 << 20).find_free(8192))
         '0xfe000'
@@ -191,14 +318,11 @@ class Memory:
         needed = -(-length // PAGE)
         if length <= 0:
             raise RvsimError(f"a span of {length} bytes cannot be free")
-        for top in (self.size if near is None else max(0, min(near, self.size)), self.size):
-            limit = top // PAGE
-            used = np.flatnonzero(self.perm[LOWEST_FREE // PAGE : limit] != 0) + LOWEST_FREE // PAGE
-            starts = np.concatenate(([LOWEST_FREE // PAGE], used + 1))
-            stops = np.concatenate((used, [limit]))
-            fits = np.flatnonzero(stops - starts >= needed)
-            if fits.size:
-                return (int(stops[fits[-1]]) - needed) * PAGE
+        first = max(0, min(self.limit if near is None else near, self.size))
+        for top in (first, self.limit, self.size):
+            page = self.areas.highest_gap(LOWEST_FREE // PAGE, top // PAGE, needed)
+            if page is not None:
+                return page * PAGE
         return None
 
     # Code that has been decoded
@@ -342,7 +466,7 @@ class Memory:
         """Whether the guest may store to the span, and no decoded code is on its pages."""
         return self._span_has(self._direct, addr, nbytes, W)
 
-    def _span_has(self, perm: bytearray, addr: int, nbytes: int, need: int) -> bool:
+    def _span_has(self, perm: mmap.mmap, addr: int, nbytes: int, need: int) -> bool:
         if nbytes <= 0:
             return True
         last = addr + nbytes - 1
@@ -353,7 +477,7 @@ class Memory:
             return False
         if last_page - first_page < 2:
             return True
-        between = np.frombuffer(perm, np.uint8)[first_page:last_page]
+        between = np.frombuffer(perm, np.uint8, last_page - first_page, first_page)
         return bool(np.bitwise_and.reduce(between) & need == need)
 
     def first_bad(self, addrs: Addresses, nbytes: int, need: int, active: Mask) -> int:

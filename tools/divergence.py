@@ -50,10 +50,10 @@ class Snapshot:
     @staticmethod
     def of(interp: Interpreter) -> Snapshot:
         memory = interp.memory
-        pages = np.flatnonzero(memory.perm)
+        pages = memory.mapped_pages()
         return Snapshot(
             interp.state.snapshot(),
-            memory.perm.copy(),
+            memory.perm[pages],
             pages,
             memory.data.reshape(-1, PAGE)[pages],
         )
@@ -62,12 +62,11 @@ class Snapshot:
         """Put a hart of the same configuration where this one was."""
         interp.state.buffer[:] = memoryview(self.state)
         memory = interp.memory
-        for page in np.flatnonzero(memory.perm != self.perm).tolist():
-            perm = int(self.perm[page])
-            if perm:
-                memory.map(page * PAGE, PAGE, perm & (R | W | X))
-            else:
-                memory.unmap(page * PAGE, PAGE)
+        for page in np.setdiff1d(memory.mapped_pages(), self.pages).tolist():
+            memory.unmap(page * PAGE, PAGE)
+        different = memory.perm[self.pages] != self.perm
+        for page, perm in zip(self.pages[different], self.perm[different], strict=True):
+            memory.map(int(page) * PAGE, PAGE, int(perm) & (R | W | X))
         now = memory.data.reshape(-1, PAGE)[self.pages]
         for row in np.flatnonzero((now != self.content).any(axis=1)).tolist():
             memory.write(int(self.pages[row]) * PAGE, self.content[row].tobytes())
@@ -80,7 +79,10 @@ class Snapshot:
 
 def twin(interp: Interpreter) -> Interpreter:
     """A hart of the same configuration on memory of its own, run by the reference engine."""
-    return Interpreter(interp.config, State(interp.config.vlen), Memory(interp.memory.size))
+    memory = interp.memory
+    return Interpreter(
+        interp.config, State(interp.config.vlen), Memory(memory.limit, space=memory.size)
+    )
 
 
 # -- comparison
@@ -110,12 +112,13 @@ def _state_differences(expected: State, got: State) -> Iterator[str]:
 def memory_differences(expected: Interpreter, got: Interpreter) -> list[str]:
     """The first bytes of memory that differ, or the first page that isn't mapped the same."""
     one, other = expected.memory, got.memory
-    pages = np.flatnonzero(one.perm != other.perm)
-    if pages.size:
-        page = int(pages[0])
+    pages = np.union1d(one.mapped_pages(), other.mapped_pages())
+    different = pages[one.perm[pages] != other.perm[pages]]
+    if different.size:
+        page = int(different[0])
         perms = f"numpy {int(one.perm[page]):#x}, jit {int(other.perm[page]):#x}"
         return [f"permission of page {page * PAGE:#x}: {perms}"]
-    mapped = np.flatnonzero(one.perm)
+    mapped = one.mapped_pages()
     a, b = one.data.reshape(-1, PAGE)[mapped], other.data.reshape(-1, PAGE)[mapped]
     rows, columns = np.nonzero(a != b)
     return [

@@ -158,7 +158,7 @@ def run_as_json(
             "reduction_seed": config.reduction_seed,
             "host_float": config.host_float,
             "host": result.machine.host,
-            "memory_bytes": result.machine.memory.size,
+            "memory_bytes": result.machine.memory.limit,
         },
         "reason": result.reason,
         "exit_code": result.exit_code,

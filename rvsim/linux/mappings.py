@@ -10,7 +10,7 @@ from typing import Final
 
 import numpy as np
 
-from rvsim.mem import MAPPED, PAGE, Memory
+from rvsim.mem import PAGE, Memory
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,12 +91,13 @@ class Mappings:
                 yield Span(at, end)
 
 
-_BEFORE: Final = np.zeros(1, np.uint8)
+_EDGE: Final = np.zeros(1, np.uint8)
 
 
 def _runs(memory: Memory) -> Iterator[tuple[int, int]]:
     """Mapped pages next to each other with the same permissions."""
-    changes = np.flatnonzero(np.diff(memory.perm, prepend=_BEFORE, append=_BEFORE))
-    for first, stop in pairwise(changes.tolist()):
-        if memory.perm[first] & MAPPED:
-            yield first * PAGE, stop * PAGE
+    for start, stop in memory.areas.parts(0, memory.size // PAGE):
+        perms = memory.perm[start:stop]
+        changes = np.flatnonzero(np.diff(perms, prepend=_EDGE, append=_EDGE))
+        for first, last in pairwise(changes.tolist()):
+            yield (start + first) * PAGE, (start + last) * PAGE

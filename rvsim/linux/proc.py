@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+import numpy as np
+
 from rvsim.linux.cpu import Cpu
 from rvsim.linux.errno import ENOENT, CallError
 from rvsim.linux.files import Made
@@ -14,7 +16,7 @@ from rvsim.linux.signals import SIG_IGN
 from rvsim.linux.spots import Mount, guest_path
 from rvsim.linux.status import USER_ID, status_of
 from rvsim.linux.system import CLOCK_TICKS, LIMITS, PARENT_ID, PROCESS_ID, UNAME, UNLIMITED
-from rvsim.mem import MAPPED, PAGE, R, W, X
+from rvsim.mem import PAGE, R, W, X
 
 if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
@@ -151,7 +153,7 @@ def _memory_of(process: LinuxProcess, span: range) -> bytes:
 def maps(process: LinuxProcess) -> bytes:
     """``/proc/self/maps``: a line for each run of pages of one kind."""
     spans = process.mappings.spans(process.memory, process.moving_spans())
-    return b"".join(_map_line(span, process.memory.perm[span.start // PAGE]) for span in spans)
+    return b"".join(_map_line(span, process.memory.permission(span.start)) for span in spans)
 
 
 def _map_line(span: Span, perm: int) -> bytes:
@@ -165,12 +167,13 @@ def _map_line(span: Span, perm: int) -> bytes:
 
 
 def _mapped_pages(process: LinuxProcess) -> int:
-    return int((process.memory.perm >= MAPPED).sum())
+    return process.memory.areas.total
 
 
 def _statm(process: LinuxProcess) -> bytes:
     pages = _mapped_pages(process)
-    code = int(((process.memory.perm & X) != 0).sum())
+    memory = process.memory
+    code = int(np.count_nonzero(memory.perm[memory.mapped_pages()] & X))
     return f"{pages} {pages} 0 {code} 0 {pages - code} 0\n".encode()
 
 
@@ -270,8 +273,8 @@ def _escaped(path: bytes) -> str:
 
 
 def _meminfo(process: LinuxProcess) -> bytes:
-    total = process.memory.size // 1024
-    free = total - _mapped_pages(process) * PAGE // 1024
+    total = process.memory.limit // 1024
+    free = process.memory.left // 1024
     lines = {"MemTotal": total, "MemFree": free, "MemAvailable": free, "Buffers": 0, "Cached": 0,
              "SwapCached": 0, "SwapTotal": 0, "SwapFree": 0}  # fmt: skip
     return "".join(f"{name + ':':<15} {value:8} kB\n" for name, value in lines.items()).encode()

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import BinaryIO, Final
 
+from rvsim.areas import Areas
 from rvsim.config import NO_FACTS, TIME_FREQUENCY, SyscallVector
 from rvsim.elf import Image
 from rvsim.initial import ZERO, Initial
@@ -36,7 +37,7 @@ from rvsim.linux.table import CALLS, Call, ProcessExit
 from rvsim.linux.timers import SignalTimers
 from rvsim.linux.vector import VectorUnit
 from rvsim.linux.waiting import Deadline, Waiter
-from rvsim.mem import PAGE, Memory, R, W
+from rvsim.mem import ADDRESS_SPACE, PAGE, Memory, R, W, X
 from rvsim.printable import printable
 from rvsim.state import State
 
@@ -49,6 +50,10 @@ _MASK: Final = (1 << 64) - 1
 _SP, _A0, _A7 = 2, 10, 17
 _RT_SIGRETURN: Final = 139
 _ECALL_SIZE: Final = 4
+_NEEDS: Final = {12: X, 13: R, 15: W}
+"""What a trap's cause says that a page lacks."""
+_WIDEST_ACCESS: Final = 8
+_MOST_SAID: Final = 64
 _LOADER_FAILED: Final = 127
 _LONGEST_PATH: Final = 4096
 _SYSTEM_FOLDERS: Final = (b"/dev/", b"/etc/", b"/lib", b"/proc/", b"/sys/", b"/usr/", b"/var/")
@@ -119,10 +124,10 @@ class LinuxProcess:
         self.persona = 0
         self.has_vector = bool(hwcap >> ord("v") - ord("a") & 1)
         self.vector_control = VECTOR_ON
-        self.quota = Quota(memory.size)
+        self.quota = Quota(memory.limit)
         self.thread_name = os.path.basename(os.fsencode(image.name))[:15]
-        self.file_pages = bytearray(memory.size // PAGE)
-        """For each page 1 if it shows a file."""
+        self.file_pages = Areas()
+        """Numbers of the pages that show a file."""
         self.sp = 0
         self.hart: State
         """The registers, from the start on."""
@@ -131,7 +136,7 @@ class LinuxProcess:
         self._note = note
         self._strace = strace
         self._sysroot = sysroot
-        self._noted: set[int | str] = set()
+        self._said: set[str] = set()
         self._refused: set[bytes] = set()
         self._missing: list[bytes] = []
         self.mappings = Mappings()
@@ -270,22 +275,38 @@ class LinuxProcess:
         return result
 
     def fault(self, cause: int, tval: int, state: State) -> bool:
-        """Whether the program handles the signal of a trap; its handler then runs next."""
+        """Whether the program goes on after a trap: in a handler of the signal, or where it was.
+
+        The latter if memory that was promised is there now.
+        """
+        need = _NEEDS.get(cause)
+        if need is not None and self.memory.keep_promise(tval, _WIDEST_ACCESS, need):
+            return True
+        if need is not None and self.memory.is_promised(tval):
+            self.note_once(
+                f"the program has used up its memory of {self.memory.limit:#x} bytes, and what it"
+                " mapped with MAP_NORESERVE has none left: give it more with --memory"
+            )
         return self.signals.fault(signal_of(cause, tval, self.memory), state)
 
     # What is said on the way
 
     def _name_once(self, number: int) -> None:
-        if number not in self._noted:
-            self._noted.add(number)
-            name = f" ({NAMES[number]})" if number in NAMES else ""
-            self._note(f"unknown system call {number}{name}: ENOSYS")
+        name = f" ({NAMES[number]})" if number in NAMES else ""
+        self.note_once(f"unknown system call {number}{name}: ENOSYS")
 
     def note_once(self, text: str) -> None:
-        """Say something unless it was said before."""
-        if text not in self._noted:
-            self._noted.add(text)
+        """Pass on what is new; a program that finds ever more to say is heard no longer."""
+        if text not in self._said and len(self._said) < _MOST_SAID:
+            self._said.add(text)
             self._note(text)
+
+    def small_space(self) -> None:
+        """Say once that the host's limit, and not the program, is why a mapping has no place."""
+        self.note_once(
+            f"the host reserves no more than {self.memory.size:#x} bytes of address space for the"
+            f" program, Linux has {ADDRESS_SPACE:#x}: see ulimit -v"
+        )
 
     def refused(self, path: bytes) -> None:
         """Say once that no grant covers a path; its name may be that of a library."""
@@ -314,12 +335,15 @@ class LinuxProcess:
 
     def check(self, addr: int, count: int, need: int) -> None:
         """EFAULT unless the guest may access all the bytes."""
-        if not self.memory.span_ok(addr, count, need):
+        if self.room(addr, count, need) < count:
             raise CallError(EFAULT)
 
     def room(self, addr: int, count: int, need: int) -> int:
         """How many of the bytes from `addr` on the guest may access."""
-        return self.memory.span_room(addr, count, need)
+        room = self.memory.span_room(addr, count, need)
+        while room < count and self.memory.keep_promise(addr + room, count - room, need):
+            room = self.memory.span_room(addr, count, need)
+        return room
 
     def get(self, addr: int, count: int) -> bytes:
         """Bytes that the guest may read; else EFAULT."""

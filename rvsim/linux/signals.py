@@ -311,7 +311,7 @@ class Signals:
         """Where a handler returns to: on Linux this is in the vDSO."""
         if not self._trampoline:
             page = self.memory.find_free(PAGE)
-            if page is None:
+            if page is None or self.memory.left < PAGE:
                 raise Killed(SIGSEGV)
             self.memory.map(page, PAGE, R | X)
             self.memory.write(page, _TRAMPOLINE)

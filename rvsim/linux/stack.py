@@ -39,12 +39,12 @@ class Stack:
 
 def map_stack(memory: Memory) -> Stack:
     """Map the stack and its guard page near the end of memory, a smaller one in a small space."""
-    size = min(STACK_SIZE, memory.size // 4 // PAGE * PAGE)
-    guard = memory.find_free(PAGE + size, memory.size - STACK_GAP)
+    size = min(STACK_SIZE, memory.limit // 4 // PAGE * PAGE)
+    guard = memory.find_free(PAGE + size, memory.limit - STACK_GAP)
     if guard is None or not size:
         raise RvsimError(
             f"no room for a stack of {size:#x} bytes in the guest's memory"
-            f" of {memory.size:#x} bytes",
+            f" of {memory.limit:#x} bytes",
             hint="give it more memory",
         )
     memory.map(guard, PAGE, 0)

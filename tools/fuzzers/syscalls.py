@@ -31,7 +31,7 @@ from rvsim.linux import BlockedForEver, Grant, LinuxProcess, ProcessExit
 from rvsim.linux.system import PROCESS_ID
 from rvsim.linux.table import CALLS
 from rvsim.linux.waiting import CutShort
-from rvsim.mem import PAGE, Memory, R, W, X
+from rvsim.mem import ADDRESS_SPACE, PAGE, Memory, R, W, X
 from rvsim.state import State
 from tools.fuzzers import fuzz
 
@@ -303,7 +303,7 @@ class Guest:
     """A process whose registers are set by hand."""
 
     def __init__(self, case: Case, host: Host) -> None:
-        memory = self.memory = Memory(SIZE)
+        memory = self.memory = Memory(SIZE, space=ADDRESS_SPACE)
         memory.map(DATA, DATA_END - DATA, R | W)
         memory.map(READ_ONLY, PAGE, R)
         memory.map(NO_ACCESS, PAGE, 0)

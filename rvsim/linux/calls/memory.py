@@ -20,7 +20,7 @@ from rvsim.linux.mappings import Span
 from rvsim.linux.perf import PerfEvent
 from rvsim.linux.table import Addr, Flags, Int, Size, syscall
 from rvsim.linux.waiting import CutShort
-from rvsim.mem import LOWEST_FREE, MAPPED, PAGE, R, W, X
+from rvsim.mem import ADDRESS_SPACE, LOWEST_FREE, PAGE, R, W, X
 
 if TYPE_CHECKING:
     from rvsim.linux.files import OpenFile
@@ -29,6 +29,7 @@ if TYPE_CHECKING:
 _PROT_READ, _PROT_WRITE, _PROT_EXEC = 1, 2, 4
 _MAP_SHARED, _MAP_PRIVATE, _MAP_SHARED_VALIDATE = 1, 2, 3
 _MAP_TYPE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_FIXED_NOREPLACE = 0xF, 0x10, 0x20, 0x10_0000
+_MAP_NORESERVE: Final = 0x4000
 _MREMAP_MAYMOVE, _MREMAP_FIXED = 1, 2
 _MADV_DONTNEED, _MADV_FREE, _MADV_REMOVE = 4, 8, 9
 _CHUNK: Final = 4 << 20
@@ -38,12 +39,14 @@ _CHUNK: Final = 4 << 20
 def brk(process: LinuxProcess, addr: Addr) -> Addr:
     """Move the end of the heap; the old end if that can't be."""
     old_end, new_end = _page_up(process.brk), _page_up(addr)
-    if addr < process.brk_start or new_end > process.memory.size:
+    memory = process.memory
+    if addr < process.brk_start or new_end > memory.size:
         return Addr(process.brk)
     if new_end > old_end:
-        if process.memory.perm[old_end // PAGE : new_end // PAGE].any():
+        grown = new_end - old_end
+        if not memory.is_free(old_end, grown) or not memory.has_room(old_end, grown, R | W):
             return Addr(process.brk)
-        process.memory.map(old_end, new_end - old_end, R | W)
+        memory.map(old_end, grown, R | W)
     elif new_end < old_end:
         _unmap(process, new_end, old_end - new_end)
     process.brk = addr
@@ -89,9 +92,9 @@ def mmap(
         if kind != _MAP_PRIVATE and perm & W:
             return Addr(ENODEV if file.writable else EACCES)  # writes would have to reach the file
     length = Size(_page_up(length))
-    if length > process.memory.size:
-        return Addr(ENOMEM)
+    promised = file is None and bool(flags & _MAP_NORESERVE)
     place = _place(process, addr, length, flags)
+    _check_room(process, place, length, perm, promised=promised)
     _map(process, place, length, perm)
     if file is not None:
         with _undone_if_cut_short(process, place, length):
@@ -134,6 +137,14 @@ def _undone_if_cut_short(process: LinuxProcess, addr: int, length: int) -> Itera
         raise
 
 
+def _check_room(
+    process: LinuxProcess, addr: int, length: int, perm: int, *, promised: bool = False
+) -> None:
+    """ENOMEM for what would be more memory than there is, if that is not only promised."""
+    if not promised and not process.memory.has_room(addr, length, perm):
+        raise CallError(ENOMEM)
+
+
 def _place(process: LinuxProcess, addr: int, length: int, flags: int) -> int:
     """Where a mapping goes: at a fixed address, at the hint, or below the others."""
     if flags & (_MAP_FIXED | _MAP_FIXED_NOREPLACE):
@@ -151,6 +162,8 @@ def _place(process: LinuxProcess, addr: int, length: int, flags: int) -> int:
     if place is None:
         place = process.memory.find_free(length, process.mmap_top)
     if place is None:
+        if process.memory.size < ADDRESS_SPACE:
+            process.small_space()
         raise CallError(ENOMEM)
     return place
 
@@ -165,6 +178,7 @@ def mprotect(process: LinuxProcess, addr: Addr, length: Size, prot: Flags) -> in
         return 0
     if not process.memory.mapped(addr, length):
         return ENOMEM
+    _check_room(process, addr, length, perm)
     process.memory.protect(addr, length, perm)
     return 0
 
@@ -190,7 +204,7 @@ def mremap(
                 _unmap(process, old + after, before - after)
             return old
         if _is_free(process, old + before, after - before):
-            memory.map(old + before, after - before, _last_permission(process, old + before))
+            _grow(process, old + before, after - before, old + before - PAGE)
             return old
         if not flags & _MREMAP_MAYMOVE:
             return Addr(ENOMEM)
@@ -201,17 +215,33 @@ def mremap(
     return Addr(_move(process, old, before, after, target))
 
 
+def _grow(process: LinuxProcess, addr: int, length: int, last: int) -> None:
+    """Map more pages like the last one of a mapping."""
+    memory = process.memory
+    perm = memory.permission(last)
+    _check_room(process, addr, length, perm, promised=memory.is_promised(last))
+    _map(process, addr, length, perm)
+
+
 def _move(process: LinuxProcess, old: int, before: int, after: int, target: int) -> int:
     memory = process.memory
-    _map(process, target, after, _last_permission(process, old + before))
     kept = min(before, after)
+    held = memory.holding(old, kept)
+    if sum(length for _, length in held) > memory.left + memory.held(target, kept):
+        raise CallError(ENOMEM)
+    if after > kept:
+        _grow(process, target + kept, after - kept, old + before - PAGE)
+    _map(process, target, kept, 0)
+    memory.take_over(target, kept, old)
+    by = target - old
     with _undone_if_cut_short(process, target, after):
-        for start in range(0, kept, _CHUNK):
-            process.deadline.check()
-            memory.write(target + start, memory.read(old + start, min(_CHUNK, kept - start)))
-    first, stop, moved = old // PAGE, (old + kept) // PAGE, (target - old) // PAGE
-    memory.protect_as(target, kept, old)
-    process.file_pages[first + moved : stop + moved] = process.file_pages[first:stop]
+        for start, length in held:
+            for at in range(start, start + length, _CHUNK):
+                process.deadline.check()
+                part = min(_CHUNK, start + length - at)
+                memory.write(at + by, memory.read(at, part))
+    for first, stop in process.file_pages.parts(old // PAGE, (old + kept) // PAGE):
+        process.file_pages.add(first + by // PAGE, stop + by // PAGE)
     process.mappings.move(old, old + kept, target)
     _unmap(process, old, before)
     return target
@@ -236,14 +266,9 @@ def madvise(process: LinuxProcess, addr: Addr, length: Size, advice: Int) -> int
 
 def _zero(process: LinuxProcess, addr: int, length: int) -> None:
     """Zero anonymous pages; those of a file keep the bytes that a new look would give them."""
-    memory = process.memory
-    start, stop = addr // PAGE, (addr + length) // PAGE
-    while start < stop:
-        file_page = process.file_pages.find(1, start, stop)
-        end = stop if file_page < 0 else file_page
-        if start < end:
-            memory.zero(start * PAGE, (end - start) * PAGE)
-        start = end + 1
+    for start, stop in process.file_pages.gaps(addr // PAGE, (addr + length) // PAGE):
+        for held, size in process.memory.holding(start * PAGE, (stop - start) * PAGE):
+            process.memory.zero(held, size)
 
 
 @syscall(227, "msync")
@@ -314,18 +339,17 @@ def _permission(prot: int) -> int | None:
 
 def _is_free(process: LinuxProcess, addr: int, length: int) -> bool:
     """Whether a mapping may go there without replacing another."""
-    memory = process.memory
-    inside = addr >= LOWEST_FREE and addr + length <= memory.size
-    return inside and not memory.perm[addr // PAGE : (addr + length) // PAGE].any()
-
-
-def _last_permission(process: LinuxProcess, end: int) -> int:
-    return int(process.memory.perm[end // PAGE - 1]) & ~MAPPED
+    return addr >= LOWEST_FREE and process.memory.is_free(addr, length)
 
 
 def _map(process: LinuxProcess, addr: int, length: int, perm: int) -> None:
-    _forget(process, addr, length)
-    process.memory.map(addr, length, perm)
+    """Replace what is there; what there is no memory for is promised."""
+    _unmap(process, addr, length)
+    memory = process.memory
+    fits = memory.has_room(addr, length, perm)
+    memory.map(addr, length, perm if fits else 0)
+    if not fits:
+        memory.promise(addr, length, perm)
 
 
 def _unmap(process: LinuxProcess, addr: int, length: int) -> None:
@@ -335,8 +359,7 @@ def _unmap(process: LinuxProcess, addr: int, length: int) -> None:
 
 def _forget(process: LinuxProcess, addr: int, length: int) -> None:
     """Pages that go are no file's any more."""
-    first, stop = addr // PAGE, (addr + length) // PAGE
-    process.file_pages[first:stop] = bytes(stop - first)
+    process.file_pages.remove(addr // PAGE, (addr + length) // PAGE)
     process.mappings.forget(addr, addr + length)
 
 
@@ -351,6 +374,6 @@ def _fill(process: LinuxProcess, addr: int, length: int, file: OpenFile, offset:
         process.memory.write(addr + done, part)
         done += len(part)
     filled = _page_up(done)
-    process.file_pages[addr // PAGE : (addr + filled) // PAGE] = b"\1" * (filled // PAGE)
+    process.file_pages.add(addr // PAGE, (addr + filled) // PAGE)
     if filled < length:
         process.memory.protect(addr + filled, length - filled, 0)

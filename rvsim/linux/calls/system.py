@@ -98,7 +98,7 @@ def uname(process: LinuxProcess, addr: Addr) -> int:
 def sysinfo(process: LinuxProcess, addr: Addr) -> int:
     """Time since the start, memory, and one process."""
     memory = process.memory
-    head = (process.clock.now(1) // 1_000_000_000, 0, 0, 0, memory.size, memory.size // 2)
+    head = (process.clock.now(1) // 1_000_000_000, 0, 0, 0, memory.limit, memory.left)
     content = struct.pack("<10QHH4xQQI", *head, 0, 0, 0, 0, 1, 0, 0, 0, 1)
     process.put(addr, content.ljust(112, b"\0"))
     return 0
