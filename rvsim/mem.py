@@ -354,6 +354,9 @@ class Memory:
         if not self.mapped(addr, len(content)):
             raise GuestFault(addr, "store")
         self._about_to_change(addr, len(content))
+        first, stop = addr // PAGE, -(-(addr + len(content)) // PAGE)
+        if not self._committed.covers(first, stop):  # whoever may not touch a page, it holds data
+            self._committed.add(first, stop)
         self.view[addr : addr + len(content)] = content
 
     def read_cstring(self, addr: int, limit: int = 1 << 16) -> bytes:

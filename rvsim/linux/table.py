@@ -24,6 +24,8 @@ Text = NewType("Text", int)
 """A guest address of a C string, which is printed."""
 Flags = NewType("Flags", int)
 """A set of bits: unsigned 64 bits, printed in hexadecimal."""
+Mode = NewType("Mode", int)
+"""Permissions and type of a file: the low 16 bits, as Linux's ``umode_t``."""
 Size = NewType("Size", int)
 """A number of bytes: unsigned 64 bits."""
 Int = NewType("Int", int)
@@ -58,6 +60,10 @@ def _long(value: int) -> int:
     return (value ^ 1 << 63) - (1 << 63)
 
 
+def _mode(value: int) -> int:
+    return value & 0xFFFF
+
+
 def _same(value: int) -> int:
     return value
 
@@ -83,6 +89,7 @@ _READERS: Final[dict[str, tuple[Callable[[int], int], Callable[[int, Memory], st
     "Addr": (_same, _hex),
     "Text": (_same, _text),
     "Flags": (_same, _hex),
+    "Mode": (_mode, _hex),
     "Size": (_same, _decimal),
     "Int": (_int, _decimal),
     "Long": (_long, _decimal),

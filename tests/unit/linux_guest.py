@@ -35,9 +35,7 @@ AT_FDCWD = -100
 class Guest:
     """A process, its memory and registers, and what it said."""
 
-    def __init__(
-        self, size: int = SIZE, vlen: int = 256, space: int = 0, **options: Any
-    ) -> None:
+    def __init__(self, size: int = SIZE, vlen: int = 256, space: int = 0, **options: Any) -> None:
         self.memory = Memory(size, space=space)
         self.memory.map(DATA, 2 * PAGE, R | W)
         self.out: list[bytes] = []

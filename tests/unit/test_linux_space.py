@@ -131,6 +131,14 @@ def test_advice_zeroes_what_holds_data_only(guest: Guest):
     assert guest.memory.load8(start) == 0
 
 
+def test_what_the_host_wrote_where_nobody_may_look_is_gone_with_the_page(guest: Guest):
+    start = guest.mmap(length=PAGE, prot=0)
+    guest.memory.write(start, b"data of a file")
+    assert guest.munmap(start, PAGE) == 0
+    assert guest.mmap(start, PAGE) == start
+    assert guest.memory.read(start, PAGE) == bytes(PAGE)
+
+
 def test_a_host_that_refuses_the_space_gives_the_memory(monkeypatch: pytest.MonkeyPatch):
     from rvsim import mem
 

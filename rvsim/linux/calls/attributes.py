@@ -12,7 +12,7 @@ from rvsim.linux.clock import SECOND
 from rvsim.linux.errno import EINVAL, EOPNOTSUPP, EPERM, CallError, from_host
 from rvsim.linux.grants import Place
 from rvsim.linux.status import USER_ID
-from rvsim.linux.table import Addr, Flags, Int, Size, Text, syscall
+from rvsim.linux.table import Addr, Flags, Int, Mode, Size, Text, syscall
 
 if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
@@ -30,13 +30,13 @@ _LOOK: Final[int] = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_NOFOLLOW
 
 
 @syscall(52, "fchmod")
-def fchmod(process: LinuxProcess, fd: Int, mode: Flags) -> int:
+def fchmod(process: LinuxProcess, fd: Int, mode: Mode) -> int:
     """Set the permissions of an open file."""
     return _chmod(process.files[fd].host_to_change(), mode)
 
 
 @syscall(53, "fchmodat")
-def fchmodat(process: LinuxProcess, dirfd: Int, path: Text, mode: Flags) -> int:
+def fchmodat(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode) -> int:
     """Set the permissions of a file; those of a link are not its own."""
     with existing(process, dirfd, process.text(path)) as place:
         _check_own(place)

@@ -10,7 +10,7 @@ from rvsim.linux.calls.paths import existing, new_place
 from rvsim.linux.errno import EINVAL, ENOENT, EPERM, EXDEV, CallError, from_host
 from rvsim.linux.files import O_CREAT, O_EXCL, O_WRONLY
 from rvsim.linux.opening import open_place
-from rvsim.linux.table import Flags, Int, Size, Text, syscall
+from rvsim.linux.table import Flags, Int, Mode, Size, Text, syscall
 
 if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
@@ -65,7 +65,7 @@ def linkat(
 
 
 @syscall(33, "mknodat")
-def mknodat(process: LinuxProcess, dirfd: Int, path: Text, mode: Flags, device: Size) -> int:
+def mknodat(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode, device: Size) -> int:
     """Make an empty file; the host's devices, pipes and sockets are out of reach."""
     if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
         return EPERM

@@ -94,7 +94,7 @@ def mmap(
     length = Size(_page_up(length))
     promised = file is None and bool(flags & _MAP_NORESERVE)
     place = _place(process, addr, length, flags)
-    _check_room(process, place, length, perm, promised=promised)
+    _check_room(process, place, length, perm if file is None else R, promised=promised)
     _map(process, place, length, perm)
     if file is not None:
         with _undone_if_cut_short(process, place, length):
@@ -119,9 +119,8 @@ def _map_event(
     if flags & _MAP_TYPE != _MAP_SHARED or offset or data_pages & (data_pages - 1) > 0:
         return EINVAL
     length = _page_up(length)
-    if length > process.memory.size:
-        return ENOMEM
     place = _place(process, addr, length, flags)
+    _check_room(process, place, length, perm)
     _map(process, place, length, perm)
     event.map(place, length)
     return place

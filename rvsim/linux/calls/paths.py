@@ -25,7 +25,7 @@ from rvsim.linux.nodes import Magic
 from rvsim.linux.opening import open_place
 from rvsim.linux.spots import Spot, guest_path
 from rvsim.linux.status import Status
-from rvsim.linux.table import Addr, Flags, Int, Long, Size, Text, syscall
+from rvsim.linux.table import Addr, Flags, Int, Long, Mode, Size, Text, syscall
 
 if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
@@ -81,7 +81,7 @@ def new_place(process: LinuxProcess, dirfd: int, path: bytes) -> Place:
 
 
 @syscall(56, "openat")
-def openat(process: LinuxProcess, dirfd: Int, path: Text, flags: Flags, mode: Flags) -> int:
+def openat(process: LinuxProcess, dirfd: Int, path: Text, flags: Flags, mode: Mode) -> int:
     """Open a file or a folder that a grant covers, or one of the kernel's own."""
     name = process.text(path)
     cloexec = bool(flags & O_CLOEXEC)
@@ -259,7 +259,7 @@ def _to_change(process: LinuxProcess, place: Place) -> tuple[int, bytes]:
 
 
 @syscall(34, "mkdirat")
-def mkdirat(process: LinuxProcess, dirfd: Int, path: Text, mode: Flags) -> int:
+def mkdirat(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode) -> int:
     """Make a folder."""
     name = process.text(path)
     with new_place(process, dirfd, name.rstrip(b"/") or name) as place:
