@@ -167,7 +167,7 @@ def _what_is_wrong(machine: Machine, addr: int) -> str:
     if addr < _NULL_LIMIT:
         return "a null pointer, or an offset from one"
     if addr >= memory.size:
-        return f"outside the guest's memory of {memory.size:#x} bytes"
+        return f"outside the guest's address space of {memory.size:#x} bytes"
     perm = int(memory.perm[addr // PAGE])
     if perm:
         return f"{_what_is_at(machine, addr)} is {_permission_text(perm)}"

@@ -52,7 +52,7 @@ MAY_IMPORT = {
     "decode": "config mem vec insn",
     "disasm": "vec insn decode",
     # the guest's process
-    "linux": "errors config state initial mem printable elf vec",
+    "linux": "errors config state initial areas mem printable elf vec",
     # engines
     "cost": "errors data state ir vec insn decode",
     "interp": "config state mem lanes ir vec insn decode cost",

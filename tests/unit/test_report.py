@@ -151,7 +151,8 @@ def test_word_that_is_no_instruction() -> None:
         ),
         (
             [li(A1, -1), step("lb", rd=A0, rs1=A1, imm=-8)],
-            "0xfffffffffffffff7 cannot be read: outside the guest's memory of 0x100000000 bytes",
+            "0xfffffffffffffff7 cannot be read:"
+            " outside the guest's address space of 0x4000000000 bytes",
         ),
     ],
 )
