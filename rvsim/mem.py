@@ -111,7 +111,9 @@ class Memory:
         if limit <= 0 or limit % PAGE:
             raise RvsimError(f"memory size {limit:#x} is not a positive multiple of {PAGE}")
         self.limit = limit
-        self._mmap, self.size = _reserve_first([max(space, limit), limit])
+        # ulimit -v counts what is reserved: LLVM, for one, has to have some too.
+        spaces = [space] if space > limit and address_space_left() >= 2 * space else []
+        self._mmap, self.size = _reserve_first([*spaces, limit])
         size = self.size
         self.areas = Areas()
         """Numbers of the pages that are mapped."""
