@@ -18,7 +18,8 @@ from tests.unit.linux_guest import DATA, HEAP, SIZE, Guest
 PATHS = [
     "/d", "/d/file", "/d/new", "/d/sub", "/d/sub/deep", "/d/out", "/d/up", "/d/..", "/d/sub/..",
     "/d/up/secret", "/d/out/x", "/d/new/", ".", "..", "", "/", "file", "/etc/passwd", "/dev/zero",
-    "/proc/self/exe", "/d/../secret",
+    "/proc/self/exe", "/d/../secret", "/proc/self/fd/3", "/proc/self/fd", "/proc/self/cwd",
+    "/proc/self/maps", "/proc/self/cwd/up", "/dev/stdin", "/sys/devices/system/cpu", "/proc/x",
 ]  # fmt: skip
 TEXTS = DATA
 VALUES = DATA + PAGE

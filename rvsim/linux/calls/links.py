@@ -67,7 +67,7 @@ def linkat(
 @syscall(33, "mknodat")
 def mknodat(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode, device: Size) -> int:
     """Make an empty file; the host's devices, pipes and sockets are out of reach."""
-    if stat.S_IFMT(mode) not in (0, stat.S_IFREG):
+    if stat.S_IFMT(mode & 0xFFFF) not in (0, stat.S_IFREG):  # an unsigned short in Linux
         return EPERM
     with new_place(process, dirfd, process.text(path)) as place:
         if place.is_spot:
