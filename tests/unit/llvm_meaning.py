@@ -82,6 +82,8 @@ class Alternative:
     target: object
     offset: Formula
     lane: int | None = None
+    part: int | None = None
+    """Where the array that it goes through begins in its object, if its index is a second step."""
 
 
 @dataclass(frozen=True)
@@ -128,13 +130,26 @@ def _stride(type_: Any) -> int:
     return 1 << (bytes_of(type_) - 1).bit_length()
 
 
+Promise = Callable[[Any, Any], Formula | None]
+"""What is known of a value from where it comes: a place, or a stack slot; and the value."""
+
+
 class Meaning:
-    """One function.  `bounds` are numbers below which words at these places of `words` stay."""
+    """One function.
+
+    `of_load` and `of_slot` say what is known of values that are loaded from memory, or that a
+    register's stack slot holds where a loop begins; whoever says so proves it of what is stored.
+    """
 
     def __init__(
-        self, function: Any, *, words: object = None, bounds: Mapping[int, int] | None = None
+        self,
+        function: Any,
+        *,
+        of_load: Promise = lambda place, loaded: None,
+        of_slot: Promise = lambda slot, held: None,
     ) -> None:
         self.function = function
+        self._of_load, self._of_slot = of_load, of_slot
         self.facts: list[Formula] = []
         """What holds by definition of the values that stand for others."""
         self.lane_facts: list[tuple[int, Formula]] = []
@@ -144,13 +159,12 @@ class Meaning:
         self.permissions = z3.Function("permissions", z3.BitVecSort(64), z3.BitVecSort(8))
         self.permission_table: object = None
         """The object whose bytes are `permissions` of their offsets."""
-        self._words, self._bounds = words, bounds or {}
         self._known: dict[Any, Any] = {}
         self._fresh = 0
         self._edges: dict[Any, list[tuple[Any, Any]]] = {b: [] for b in function.blocks}
         self._back: set[tuple[Any, Any]] = set()
         self._owner = {id(i): b for b in function.blocks for i in b.instructions}
-        self._slots = set(_slots(function))
+        self.slots = set(_slots(function))
         self._walk()
 
     # -- the graph of blocks
@@ -182,6 +196,21 @@ class Meaning:
 
     def _is_header(self, block: Any) -> bool:
         return any((p, block) in self._back for p in self._edges[block])
+
+    def _changes_in_loop(self, slot: Any, header: Any) -> bool:
+        """Whether a slot is stored to in the loop that begins with a block, if one does."""
+        latches = [p for p in self._edges[header] if (p, header) in self._back]
+        inside, waiting = {header}, list(latches)
+        while waiting:
+            block = waiting.pop()
+            if block not in inside:
+                inside.add(block)
+                waiting += [p for p in self._edges[block] if p in self.reached]
+        return bool(latches) and any(
+            isinstance(insn, insns.StoreInstr) and insn.operands[1] is slot
+            for block in inside
+            for insn in block.instructions
+        )
 
     def reach(self, block: Any) -> Formula:
         """When control comes to a block."""
@@ -365,7 +394,7 @@ class Meaning:
 
     def _load(self, v: Any, lane: int | None) -> Formula:
         (pointer,) = v.operands
-        if id(pointer) in self._slots:
+        if id(pointer) in self.slots:
             block = self._owner[id(v)]
             return self._slot(pointer, v.type, lane, block, block.instructions.index(v))
         width = width_of(v.type)
@@ -375,11 +404,9 @@ class Meaning:
         for place in self.pointer(pointer):
             if place.target is self.permission_table and width == 8:
                 self.facts.append(z3.Implies(place.when, loaded == self.permissions(place.offset)))
-            offset = z3.simplify(place.offset)
-            if place.target is self._words and z3.is_bv_value(offset):
-                bound = self._bounds.get(offset.as_long())
-                if bound is not None:
-                    self.facts.append(z3.ULT(loaded, bound))
+            promise = self._of_load(place, loaded)
+            if promise is not None:
+                self.facts.append(z3.Implies(place.when, promise))
         return loaded
 
     def _slot(self, slot: Any, type_: Any, lane: int | None, block: Any, end: int) -> Formula:
@@ -395,8 +422,11 @@ class Meaning:
         key = "slot", id(slot), str(type_), lane, id(block)
         if key not in self._known:
             before = self._before(block)
-            if not before or self._is_header(block):
-                self._known[key] = self.open(width_of(type_), "slot")
+            if not before or self._changes_in_loop(slot, block):
+                self._known[key] = held = self.open(width_of(type_), "slot")
+                promise = self._of_slot(slot, held)
+                if promise is not None:
+                    self.facts.append(promise)
             else:
                 ends = {id(p): self._slot(slot, type_, lane, p, len(p.instructions))
                         for p in before}  # fmt: skip
@@ -427,7 +457,11 @@ class Meaning:
                 many = isinstance(index.type, ir.VectorType)
                 step = self.value(index, lane if many else None) * _stride(v.source_etype)
                 base = self.pointer(v.operands[0], None if many or shared else lane)
-                return [replace(p, offset=p.offset + step) for p in base]
+                first = _known_index(v.indices[0]) if v.operands[0] in self.function.args else None
+                return [
+                    replace(p, offset=p.offset + step, part=p.part if first is None else first)
+                    for p in base
+                ]
             case insns.SelectInstr():
                 condition, yes, no = v.operands
                 mask = isinstance(condition.type, ir.VectorType)
