@@ -180,10 +180,17 @@ def _cost_model(core: str | Core) -> CostModel:
 
 def _counters(state: State, cost: CostModel | None) -> dict[str, Callable[[], int]]:
     """What the process can count: without a cost model, cycles are instructions."""
-    counters = {"instructions": lambda: state["instret"], "cycles": lambda: state["instret"]}
-    if cost is not None:
-        counters |= {"cycles": lambda: cost.cycle, "branch-misses": lambda: cost.mispredictions}
-    return counters
+
+    def instructions() -> int:
+        return state["instret"]
+
+    if cost is None:
+        return {"instructions": instructions, "cycles": instructions}
+    return {
+        "instructions": instructions,
+        "cycles": lambda: cost.cycle,
+        "branch-misses": lambda: cost.mispredictions,
+    }
 
 
 class Machine:

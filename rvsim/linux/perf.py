@@ -63,6 +63,11 @@ class Counters:
         self.named = named
         self._ids = count(1)
 
+    @property
+    def cycles_are_instructions(self) -> bool:
+        """Whether there is nothing better to count for cycles."""
+        return self.named.get("cycles") is self.named.get("instructions")
+
     def next_id(self) -> int:
         """The number of a new event."""
         return next(self._ids)

@@ -220,12 +220,15 @@ def mapped(out: str) -> list[str]:
 @pytest.mark.parametrize("cost", [None, "x60"])
 def test_a_program_counts_itself(cost: str | None) -> None:
     """4,000 instructions in 1,000 turns of two multiplications, the second waits for the first."""
-    machine = Machine(cost=cost)
+    notes: list[str] = []
+    machine = Machine(cost=cost, note=notes.append)
     machine.load(build("perf", "glibc-static"))
     result = machine.run(max_insns=10_000_000)
     lines = [[int(word) for word in line.split()] for line in result.stdout.splitlines()]
     assert result.exit_code == 0
     assert [line[0] for line in lines] == [0, 0]
+    said = "perf_event_open: there is no cost model, cycles count instructions"
+    assert notes.count(said) == (cost is None)
     (_, cycles, user_cycles), (_, instructions, user_instructions) = lines
     assert 4000 < user_instructions < instructions < 4300
     if cost is None:

@@ -110,6 +110,8 @@ def _source(process: LinuxProcess, kind: int, config: int, *, counts: bool) -> S
     counter = process.counters.named.get(name)
     if kind != _HARDWARE or counter is None:
         raise CallError(ENOENT)  # no such unit, or it has no such event
+    if name == "cycles" and process.counters.cycles_are_instructions:
+        process.note_once("perf_event_open: there is no cost model, cycles count instructions")
     return Source(counter, csr) if counts else Source(lambda: 0)
 
 
