@@ -30,6 +30,7 @@ class LinuxFacts:
 
     `ids` are mvendorid, marchid and mimpid.  `supervisor` extensions stand in the ISA string
     although no program can use them, and those that are `unlisted` don't although one can.
+    `core` is the file of `isa/cores` that has the sizes of its caches, if one does.
     """
 
     model: str = ""
@@ -37,6 +38,7 @@ class LinuxFacts:
     ids: tuple[int, int, int] = (0, 0, 0)
     supervisor: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
+    core: str = ""
 
 
 NO_FACTS: Final = LinuxFacts()

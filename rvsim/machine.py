@@ -21,6 +21,7 @@ from rvsim.interp import Interpreter, Trap, namespace
 from rvsim.interrupts import InterruptsLater
 from rvsim.linux import (
     BlockedForEver,
+    CacheFacts,
     Cpu,
     Grant,
     LinuxProcess,
@@ -176,6 +177,21 @@ def _cost_model(core: str | Core) -> CostModel:
     from rvsim.cost import CostModel, load_core
 
     return CostModel(load_core(core) if isinstance(core, str) else core)
+
+
+def _caches(core: str) -> list[CacheFacts]:
+    """The caches of a hart, as ``/sys`` numbers them; none if the core is not known."""
+    if not core:
+        return []
+    from rvsim.cost import load_core
+
+    found = load_core(core)
+    l1i, l1d, l2 = found.l1i, found.l1d, found.l2
+    return [
+        CacheFacts(1, "Instruction", l1i.size, l1i.ways, l1i.line),
+        CacheFacts(1, "Data", l1d.size, l1d.ways, l1d.line),
+        CacheFacts(2, "Unified", l2.size, l2.ways, l1d.line),
+    ]
 
 
 def _counters(state: State, cost: CostModel | None) -> dict[str, Callable[[], int]]:
@@ -406,7 +422,7 @@ class Machine:
             env=env,
             hwcap=hwcap(self.config.extensions),
             probe=hwprobe(self.config, facts=facts, memory_size=self.memory.size),
-            cpu=Cpu(self.config.extensions, facts, self.config.vlenb),
+            cpu=Cpu(self.config.extensions, facts, self.config.vlenb, partial(_caches, facts.core)),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,

@@ -99,6 +99,7 @@ def _linux_facts(entry: Mapping[str, Any]) -> LinuxFacts:
         ids=(vendor, architecture, implementation),
         supervisor=tuple(entry.get("supervisor", ())),
         unlisted=tuple(entry.get("unlisted", ())),
+        core=entry.get("core", ""),
     )
 
 

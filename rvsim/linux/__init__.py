@@ -1,6 +1,6 @@
 """Linux user mode: how a process starts, and the system calls that it makes."""
 
-from rvsim.linux.cpu import Cpu
+from rvsim.linux.cpu import CacheFacts, Cpu
 from rvsim.linux.grants import Grant
 from rvsim.linux.process import LinuxProcess, Sink, hwcap
 from rvsim.linux.system import hwprobe
@@ -8,6 +8,7 @@ from rvsim.linux.table import BlockedForEver, ProcessExit
 
 __all__ = [
     "BlockedForEver",
+    "CacheFacts",
     "Cpu",
     "Grant",
     "LinuxProcess",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
@@ -27,12 +28,27 @@ def with_parts(extensions: frozenset[str]) -> frozenset[str]:
 
 
 @dataclass(frozen=True, slots=True)
+class CacheFacts:
+    """A cache; `kind` is Instruction, Data or Unified, the sizes are in bytes."""
+
+    level: int
+    kind: str
+    size: int
+    ways: int
+    line: int
+
+
+@dataclass(frozen=True, slots=True)
 class Cpu:
-    """What ``/proc/cpuinfo`` has; `extensions` is closed under what extensions imply."""
+    """What Linux tells of a hart.  `extensions` is closed under what extensions imply.
+
+    `caches` gives those of the hart, in the order in which ``/sys`` numbers them.
+    """
 
     extensions: frozenset[str]
     facts: LinuxFacts
     vlenb: int = 32
+    caches: Callable[[], Sequence[CacheFacts]] = tuple
 
     @property
     def isa(self) -> str:

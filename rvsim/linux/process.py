@@ -144,7 +144,7 @@ class LinuxProcess:
             memory, self.mappings, self.clock.cpu, counters, user_access=user_counters
         )
         itself: LinuxProcess = weakref.proxy(self)  # the tree closes after the process is gone
-        kernel = folder(proc=proc(itself, cpu), sys=sys(), dev=dev(self.random))
+        kernel = folder(proc=proc(itself, cpu), sys=sys(cpu), dev=dev(self.random))
         self.tree = FileTree(dirs, sysroot=sysroot, kernel=kernel)
         self.files = FileTable()
         self.files.add(Input(stdin, self.deadline, self.clock if host_time else None))

@@ -9,9 +9,13 @@ import pytest
 
 from rvsim.linux import Cpu, Grant
 from rvsim.linux.errno import EACCES, EINVAL, ENODEV, ENOENT, ENOTDIR
+from rvsim.linux.grants import FileTree
 from rvsim.linux.mappings import Mappings, Span
+from rvsim.linux.opening import open_place
+from rvsim.machine import Machine
 from rvsim.mem import PAGE, Memory, R, W
 from rvsim.profiles import make_config, profile
+from rvsim.toolchain import build_kernel
 from tests.unit.linux_guest import AT_FDCWD, DATA, HEAP, PRIVATE, Guest
 
 OUT = DATA + PAGE
@@ -94,6 +98,35 @@ def test_one_hart_is_there(guest: Guest):
     assert names == sorted(names)
     assert text(guest, "/proc/self/status").count("Cpus_allowed_list:\t0\n") == 1
     assert len([n for n in text(guest, "/proc/stat").splitlines() if n.startswith("cpu")]) == 2
+
+
+def test_the_caches_are_the_k1s():
+    """As the device tree of Linux has them: 32 KiB of 4 ways each, 512 KiB of 16 ways."""
+    machine = Machine(vlen=256)
+    machine.load(build_kernel("gemm_tile_s8"))
+    assert machine.process is not None
+    tree, found = machine.process.tree, []
+    for index in range(3):
+        names = ("level", "type", "size", "ways_of_associativity", "number_of_sets")
+        folder = f"/sys/devices/system/cpu/cpu0/cache/index{index}"
+        found.append([content(tree, f"{folder}/{name}") for name in names])
+    assert found == [
+        ["1", "Instruction", "32K", "4", "128"],
+        ["1", "Data", "32K", "4", "128"],
+        ["2", "Unified", "512K", "16", "512"],
+    ]
+
+
+def content(tree: FileTree, path: str) -> str:
+    with tree.find(path.encode()) as place:
+        file = open_place(tree, place, 0, 0)
+    return file.read(100).decode().strip()
+
+
+def test_unknown_caches_are_not_there():
+    guest = Guest(cpu=cpu("generic-rv64gcv"))
+    assert guest.stat("/sys/devices/system/cpu/cpu0/cache") == ENOENT
+    assert guest.stat("/sys/devices/system/cpu/cpu0/topology") == 0
 
 
 # The process
