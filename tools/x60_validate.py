@@ -5,8 +5,8 @@ python tools/x60_validate.py --instr CSV --every 20 --no-write     a sample, on 
 
 The files are the public measurements as rows: instructions (mnemonic, operands, masked, sew, lmul,
 cycles at VLMAX and at vl = 1, destination registers), kernels (variant, bytes, bytes per cycle)
-and bp3-microarch (campaign, case, cycles).  Loops published one by one need no file.  Writing needs
-matplotlib (``pip install 'rvsim-x60[tools]'``), for the pictures.
+and bp3-microarch (campaign, case, cycles).  Loops and latencies published one by one need no file.
+Writing needs matplotlib (``pip install 'rvsim-x60[tools]'``), for the pictures.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from x60 import instructions, kernels, microarch, published
+from x60 import instructions, kernels, latency, microarch, published
 
 from rvsim.cost import load_core
 
@@ -30,12 +30,13 @@ LONGEST_RUN = 1_400_000
 
 @dataclass
 class Section:
-    """Errors of one kind of measurement by class, and the single worst ones."""
+    """Errors of one kind of measurement by class, and the single worst ones; `details` follow."""
 
     title: str
     bars: dict[str, float]
     errors: dict[str, list[tuple[float, str]]] = field(default_factory=lambda: defaultdict(list))
     cycles: dict[str, list[tuple[float, float]]] = field(default_factory=lambda: defaultdict(list))
+    details: list[str] = field(default_factory=list)
 
     def add(self, name: str, measured: float, predicted: float, what: str) -> None:
         self.errors[name].append((predicted / measured - 1, what))
@@ -56,7 +57,9 @@ class Section:
                 f"| {name} | {len(errors)} | {mean:.1f} % | {near:.0f} % "
                 f"| {100 * error:+.0f} % {what} | {bar} |"
             )
-        yield ""
+        yield from ("", *self.details)
+        if self.details:
+            yield ""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -83,7 +86,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
             p for p in kernels.read(options.kernels) if options.shortest <= p.n <= options.longest
         ]
         sections += _kernels(core, points, options.every)
-    sections.append(_published(core))
+    sections += [_published(core), _latency(core)]
     text = [line for section in sections for line in section.table()]
     print("\n".join(text))
     print(f"{time.monotonic() - started:.0f} s", file=sys.stderr)
@@ -150,6 +153,18 @@ def _published(core: object) -> Section:
     section = Section("Loops published one by one", dict.fromkeys(names.values(), 5.0))
     for p in published.predict(core):  # type: ignore[arg-type]
         section.add(names[p.loop.level], p.loop.measured, p.predicted, p.loop.name)
+    return section
+
+
+def _latency(core: object) -> Section:
+    section = Section("Latency", {})
+    steps = list(latency.chase(core))  # type: ignore[arg-type]
+    for s in steps:
+        section.add(s.level, s.measured, s.predicted, s.name)
+    for p in latency.predict(core):  # type: ignore[arg-type]
+        section.add(p.chain.kind, p.chain.measured, p.predicted, p.chain.name)
+    section.bars = dict.fromkeys(section.errors, 15.0)
+    section.details = list(latency.table(steps))
     return section
 
 

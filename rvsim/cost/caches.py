@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from functools import cached_property
+from typing import Final
 
 from rvsim import ir
-from rvsim.cost.core import Cache, Core
+from rvsim.cost.core import Cache, Core, Tlb
 from rvsim.cost.formula import fixed
 from rvsim.cost.issue import latest
 from rvsim.cost.reasons import MEM_DRAM, MEM_L2
@@ -14,8 +15,11 @@ from rvsim.cost.state import get, put
 from rvsim.ir import Value
 from rvsim.ir.trace import Subprogram
 
+_SCATTER: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)
+"""Odd factors, those of the generator splitmix64, that make numbers of pages look like chance."""
 
-def find(cache: Cache, prefix: str, line: Value) -> tuple[Value, Value]:
+
+def find(cache: Cache | Tlb, prefix: str, line: Value) -> tuple[Value, Value]:
     """(whether the line is there, its place or that of the first way of its set).
 
     Lines are kept plus 1, so that 0 is none.
@@ -29,7 +33,7 @@ def find(cache: Cache, prefix: str, line: Value) -> tuple[Value, Value]:
     return found, place
 
 
-def oldest(cache: Cache, prefix: str, line: Value) -> Value:
+def oldest(cache: Cache | Tlb, prefix: str, line: Value) -> Value:
     """The place of the line of a set that was used longest ago."""
     first = (line & (cache.sets - 1)) * cache.ways
     place, used = first, ir.read_array(f"{prefix}_used", first)
@@ -55,17 +59,23 @@ class Fills:
 
         def body(line: Value, time: Value, later: Value) -> Value:
             l2, dram = self.core.l2, self.core.dram
+            awaited = later == 0
+            walk = ir.invoke(self.translate, line, time)
+            begin = ir.where(awaited, latest(time, self._queue_free()) + walk, time)
             in_l2 = ir.invoke(self.use_l2, line, 0)
             bus = get("bus_free")
-            from_dram = ir.invoke(self.use_dram, time, 0, when=in_l2 == 0)
-            bus_start = latest(bus, ir.where(in_l2 == 0, from_dram - fixed(l2.fill), time))
-            put("bus_free", bus_start + fixed(l2.fill))
+            from_dram = ir.invoke(self.use_dram, begin, 0, when=in_l2 == 0)
+            bus_start = latest(bus, ir.where(in_l2 == 0, from_dram - fixed(l2.fill), begin))
+            busy = ir.where(awaited, fixed(l2.demand), ir.const(fixed(l2.fill), 64))
+            put("bus_free", bus_start + busy)
             put("level", ir.where(in_l2 == 0, MEM_DRAM, ir.const(MEM_L2, 64)))
             arrival = ir.where(
                 in_l2 == 0,
-                latest(from_dram, time + fixed(dram.latency)),
+                latest(from_dram, begin + fixed(dram.latency)),
                 bus_start + fixed(l2.latency),
             )
+            with ir.when(awaited):
+                self._enqueue(arrival)
             place = oldest(self.core.l1d, "l1d", line)
             old = ir.read_array("l1d_line", place)
             dirty = (old != 0) & (ir.read_array("l1d_dirty", place) != 0)
@@ -80,32 +90,59 @@ class Fills:
 
         return ir.subprogram("cost_fill", "line time later", body)
 
+    def _queue_free(self) -> Value:
+        """When one of the misses that are waited for at once has been answered."""
+        return ir.read_array("missing_until", self.core.l1d.misses - 1)
+
+    def _enqueue(self, arrival: Value) -> None:
+        kept = [ir.read_array("missing_until", i) for i in range(self.core.l1d.misses - 1)]
+        for i, time in enumerate((arrival, *kept)):
+            ir.write_array("missing_until", i, time)
+
+    @cached_property
+    def translate(self) -> Subprogram:
+        """Cycles until the page of a line is known, which the TLB keeps."""
+
+        def body(line: Value, time: Value) -> Value:
+            tlb = self.core.tlb
+            page = ir.shr_u(line, (tlb.page // self.core.l1d.line).bit_length() - 1)
+            found, place = find(tlb, "tlb", page)
+            at = ir.where(found, place, oldest(tlb, "tlb", page))
+            ir.write_array("tlb_line", at, page + 1)
+            ir.write_array("tlb_used", at, time)
+            return ir.where(found, 0, ir.const(fixed(tlb.walk), 64))
+
+        return ir.subprogram("cost_translate", "line time", body)
+
+    def _l2_set(self, line: Value) -> Value:
+        """The first place of the set of a line, which is by its physical address."""
+        l2, size = self.core.l2, self.core.l1d.line
+        sets = l2.size // size // l2.ways
+        inside = min(sets, l2.contiguous // size)
+        piece = ir.shr_u(line, (l2.contiguous // size).bit_length() - 1)
+        scattered = piece * _SCATTER[0]
+        scattered = (scattered ^ ir.shr_u(scattered, 30)) * _SCATTER[1]
+        frame = ir.shr_u(scattered, 40) * inside
+        return ((line & (inside - 1)) | (frame & (sets - 1))) * l2.ways
+
     @cached_property
     def use_l2(self) -> Subprogram:
-        """1 if a line is in L2, else 0; it is there then, in place of a random one."""
+        """1 if a line is in L2, else 0; it is there then, in place of that used longest ago."""
 
         def body(line: Value, dirty: Value) -> Value:
-            ways = self.core.l2.ways
-            sets = self.core.l2.size // self.core.l1d.line // ways
-            first = (line & (sets - 1)) * ways
-            place, found, empty = first, ir.const(0, 1), ir.const(0, 1)
-            for way in range(ways):
-                held = ir.read_array("l2_line", first + way)
-                here = held == line + 1
-                free = (held == 0) & ~found & ~empty
-                place = ir.where(here | free, first + way, place)
+            first = self._l2_set(line)
+            place, found, used = first, ir.const(0, 1), ir.read_array("l2_used", first)
+            for way in range(self.core.l2.ways):
+                here = ir.read_array("l2_line", first + way) == line + 1
+                other = ir.read_array("l2_used", first + way)
+                older = ~found & ir.lt_u(other, used)
+                place = ir.where(here | older, first + way, place)
+                used = ir.where(older, other, used)
                 found |= here
-                empty |= free
-            with ir.when(~found):
-                with ir.when(~empty):
-                    # The multiplier and increment of the C standard's example of rand.
-                    put("random", (get("random") * 1103515245 + 12345) & 0x7FFFFFFF)
-                victim = first + (ir.shr_u(get("random"), 8) & (ways - 1))
-                at = ir.where(empty, place, victim)
-                ir.write_array("l2_line", at, line + 1)
-                ir.write_array("l2_dirty", at, dirty)
-            with ir.when(found & (dirty != 0)):
-                ir.write_array("l2_dirty", place, 1)
+            written = ir.read_array("l2_dirty", place)
+            ir.write_array("l2_line", place, line + 1)
+            ir.write_array("l2_used", place, get("now"))
+            ir.write_array("l2_dirty", place, ir.where(found, written | dirty, dirty))
             return ir.zext(found, 64)
 
         return ir.subprogram("cost_use_l2", "line dirty", body)
@@ -115,11 +152,8 @@ class Fills:
         """1 if a line is in L2, which stays as it is."""
 
         def body(line: Value) -> Value:
-            ways = self.core.l2.ways
-            sets = self.core.l2.size // self.core.l1d.line // ways
-            first = (line & (sets - 1)) * ways
-            found = ir.const(0, 1)
-            for way in range(ways):
+            first, found = self._l2_set(line), ir.const(0, 1)
+            for way in range(self.core.l2.ways):
                 found |= ir.read_array("l2_line", first + way) == line + 1
             return ir.zext(found, 64)
 

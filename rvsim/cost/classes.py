@@ -37,11 +37,15 @@ _CONDITIONS: Final = frozenset(f.name for f in fields(Situation))
 
 @dataclass(frozen=True, slots=True)
 class ScalarTiming:
-    """Cycles to the result; `unit` is busy for `busy` of them."""
+    """Cycles to the result; `unit` is busy for `busy` of them.
+
+    A division takes one cycle more for each `quotient_bits` of its quotient.
+    """
 
     latency: float
     busy: float = 1
     unit: str = ""
+    quotient_bits: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -146,6 +150,8 @@ def _scalar_value(where: str, key: str, value: Any) -> Any:
         case "latency" | "busy":
             return _cycles(where, value)
         case "unit" if value in SCALAR_UNITS:
+            return value
+        case "quotient_bits" if value in (1, 2, 4, 8):
             return value
     raise RvsimError(f"{where} = {value!r} is not understood")
 

@@ -104,7 +104,7 @@ class StoreBuffer:
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A first-level data cache, in bytes."""
+    """A first-level cache, in bytes."""
 
     size: int = _number(1 << 10, 1 << 24, power_of_two=True)
     ways: int = _number(1, 16, power_of_two=True)
@@ -120,6 +120,30 @@ class Cache:
 
 
 @dataclass(frozen=True, slots=True)
+class DataCache(Cache):
+    """`misses`: lines that loads may wait for at once."""
+
+    misses: int = _number(1, 16)
+
+
+@dataclass(frozen=True, slots=True)
+class Tlb:
+    """Pages of `page` bytes that are found without a walk, which takes `walk` cycles.
+
+    Only loads that miss L1 ask: what is in L1 has been translated a short while ago.
+    """
+
+    entries: int = _number(1, 1 << 16, power_of_two=True)
+    ways: int = _number(1, 16, power_of_two=True)
+    page: int = _number(1 << 12, 1 << 30, power_of_two=True)
+    walk: float = _cycles()
+
+    @property
+    def sets(self) -> int:
+        return self.entries // self.ways
+
+
+@dataclass(frozen=True, slots=True)
 class InstructionCache(Cache):
     """`miss`: cycles until the line has come from L2."""
 
@@ -128,16 +152,21 @@ class InstructionCache(Cache):
 
 @dataclass(frozen=True, slots=True)
 class L2:
-    """The second level: `fill` cycles of its bus for each line to L1, `latency` exposed by a miss.
+    """The second level: `latency` is what a load that misses L1 waits longer than one that hits.
 
+    Its bus to L1 is busy for `fill` cycles with a line that was fetched ahead, and for `demand`
+    with one that a load asked for.  Which set a line goes to depends on where its page lies in
+    physical memory: `contiguous` bytes of virtual memory are so there, and the rest is by chance.
     A store that misses L1 allocates here only: `store` cycles a line on its own path, which may
     run `store_slack` cycles behind, and `store_fill` of the bus.
     """
 
     size: int = _number(1 << 12, 1 << 26, power_of_two=True)
     ways: int = _number(1, 32, power_of_two=True)
+    contiguous: int = _number(1 << 12, 1 << 30, power_of_two=True)
     latency: float = _cycles()
     fill: float = _cycles()
+    demand: float = _cycles()
     dirty_victim: float = _cycles()
     store: float = _cycles()
     store_fill: float = _cycles()
@@ -181,8 +210,9 @@ class Core:
     vector_unit: VectorUnit
     lsu: Lsu
     store_buffer: StoreBuffer
-    l1d: Cache
+    l1d: DataCache
     l1i: InstructionCache
+    tlb: Tlb
     l2: L2
     dram: Dram
     streams: Streams
@@ -196,8 +226,8 @@ class Core:
 
 _SECTIONS: Final[dict[str, type[Any]]] = {
     "issue": Issue, "branch": Branch, "vset": Vset, "queue": Queue, "vector_unit": VectorUnit,
-    "lsu": Lsu, "store_buffer": StoreBuffer, "l1d": Cache, "l1i": InstructionCache, "l2": L2,
-    "dram": Dram, "streams": Streams,
+    "lsu": Lsu, "store_buffer": StoreBuffer, "l1d": DataCache, "l1i": InstructionCache, "tlb": Tlb,
+    "l2": L2, "dram": Dram, "streams": Streams,
 }  # fmt: skip
 
 
@@ -259,6 +289,8 @@ def _parse(raw: Mapping[str, Any]) -> Core:
     )
     if 1 << core.branch.history > core.branch.entries:
         raise RvsimError("branch.history is longer than branch.entries can tell apart")
+    if core.tlb.ways > core.tlb.entries:
+        raise RvsimError("tlb.ways is more than tlb.entries")
     if core.l1d.line != core.l1i.line:
         raise RvsimError("l1d.line and l1i.line differ", hint="set both")
     for name, cache in (("l1d", core.l1d), ("l1i", core.l1i), ("l2", core.l2)):

@@ -15,6 +15,7 @@ from rvsim.cost.issue import Issuer, ceil, latest, reason_in, took
 from rvsim.cost.reasons import UNIT_LSU, raw
 from rvsim.cost.scalar import deliver, wait_for
 from rvsim.cost.state import get, put
+from rvsim.insn.units import Unit
 from rvsim.ir import Value
 
 
@@ -55,11 +56,17 @@ def store_extra(h: Hierarchy, span: Span, time: Value) -> Value:
 
 
 def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
-    """A scalar load or store, or an atomic operation, which is a load that takes longer."""
+    """A scalar load or store, or an atomic operation: a load that waits for all its operands.
+
+    Nothing passes an atomic operation, which keeps the unit for as long as it is `busy`.
+    """
     core = h.core
     issuer = Issuer(core, memory=True)
     address, width = _scalar_address(facts)
-    wait_for(issuer, registers_of(facts.scalar_access[0]))
+    if facts.unit is Unit.AMO:
+        wait_for(issuer, facts.scalar_sources)
+    else:
+        wait_for(issuer, registers_of(facts.scalar_access[0]))
     if facts.is_store:
         for register in facts.scalar_sources:
             ready = ir.read_array("ready_x", register) + fixed(core.lsu.scalar_store)
@@ -73,7 +80,7 @@ def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
         put("lsu_free", time + CYCLE + extra)
         took(time, time + CYCLE + extra)
         return
-    put("lsu_free", time + CYCLE)
+    put("lsu_free", time + fixed(timing.busy) + (extra if facts.unit is Unit.AMO else 0))
     ready = time + fixed(timing.latency) + extra
     deliver(facts, ready, ir.where(extra == 0, raw(facts.unit), get("level")))
     put("end", latest(get("end"), ready))

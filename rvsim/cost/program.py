@@ -56,6 +56,8 @@ def _time(h: Hierarchy, facts: Facts) -> None:
         scalar.branch(core, facts, plain)
     elif unit is Unit.JUMP:
         scalar.jump(core, facts, plain)
+    elif unit is Unit.DIV:
+        scalar.division(core, facts, plain)
     elif unit in _SCALAR_MEMORY:
         lsu.scalar(h, facts, plain)
     elif facts.insn.name in _DATA_HINTS:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Final
 
 from rvsim import ir
 from rvsim.cost.classes import ScalarTiming
@@ -14,6 +15,9 @@ from rvsim.cost.reasons import BRANCH, DRAIN, PAIR, UNIT_OF, VSETVL, raw
 from rvsim.cost.state import EPOCH, UNIT_INDEX, get, put
 from rvsim.ir import Value
 from rvsim.ir import trace as tr
+
+_COUNTER_BITS: Final = 3
+"""Of a pattern, below the number of its place plus 1."""
 
 
 def wait_for_sources(issuer: Issuer, facts: Facts) -> None:
@@ -35,12 +39,12 @@ def deliver(facts: Facts, time: Value, why: Value | int | None = None) -> None:
         ir.write_array("why_x", dest, raw(facts.unit) if why is None else why)
 
 
-def arithmetic(core: Core, facts: Facts, timing: ScalarTiming) -> Value:
-    """Issue to a pipelined unit, or to one that is busy for a while."""
+def arithmetic(core: Core, facts: Facts, timing: ScalarTiming, longer: Value | int = 0) -> Value:
+    """Issue to a pipelined unit, or to one that is busy for a while; `longer` adds to its times."""
     issuer = Issuer(core)
     wait_for_sources(issuer, facts)
     dest = facts.scalar_dest
-    latency = fixed(timing.latency)
+    latency = longer + fixed(timing.latency)
     if dest is not None:  # results of one register come in order, one a cycle
         issuer.wait(ir.read_array("ready_x", dest) - (latency - CYCLE), PAIR)
     busy = UNIT_INDEX[timing.unit] if timing.busy > 1 or timing.unit else None
@@ -50,16 +54,40 @@ def arithmetic(core: Core, facts: Facts, timing: ScalarTiming) -> Value:
     deliver(facts, time + latency)
     took(time, time + latency)
     if busy is not None:
-        ir.write_array("unit_free", busy, time + fixed(timing.busy))
+        ir.write_array("unit_free", busy, time + (longer + fixed(timing.busy)))
         put("end", latest(get("end"), time + latency))
     return time
 
 
-def branch(core: Core, facts: Facts, timing: ScalarTiming) -> None:
-    """Two-bit counters predict: the one of the place and the outcomes before, if it was used ever.
+def division(core: Core, facts: Facts, timing: ScalarTiming) -> None:
+    """The divider makes some bits of the quotient a cycle, and ends with the last of them.
 
-    Else that of the place; and where neither has been, backward branches are taken, forward ones
-    are not.
+    A quotient has a bit more than the dividend is longer than the divisor, or one less.
+    """
+    name = facts.insn.name
+    dividend, divisor = (_magnitude(ir.read_x(r), name) for r in ("rs1", "rs2"))
+    longer = ir.clz(divisor) - ir.clz(dividend) + 1
+    bits = ir.where(ir.lt_s(longer, 0) | (divisor == 0), 0, longer)
+    width = timing.quotient_bits.bit_length() - 1
+    cycles = ir.shr_u(bits + (timing.quotient_bits - 1), width)
+    arithmetic(core, facts, timing, cycles * CYCLE)
+
+
+def _magnitude(value: Value, division: str) -> Value:
+    """An operand of a division without its sign, of the low half for the ``w`` forms."""
+    low = ir.trunc(value, 32) if division.endswith("w") else value
+    if "u" in division:
+        return ir.zext(low, 64)
+    wide = ir.sext(low, 64)
+    return ir.where(ir.lt_s(wide, 0), 0 - wide, wide)
+
+
+def branch(core: Core, facts: Facts, timing: ScalarTiming) -> None:
+    """Two-bit counters predict: the one of the place and the outcomes before, if there is one.
+
+    Else that of the place; and where that has not been either, backward branches are taken,
+    forward ones are not.  A counter knows its place: that of another branch is none.  Without
+    that, branches whose outcomes follow no pattern would spoil each other's counters.
     """
     arithmetic(core, facts, timing)
     _delay_vector(core)
@@ -68,10 +96,12 @@ def branch(core: Core, facts: Facts, timing: ScalarTiming) -> None:
     bias = ir.read_array("bias", place)
     first = ir.where(ir.param("backward") == 1, 3, ir.const(2, 64))
     known_bias = ir.where(bias == 0, first, bias)
-    known = ir.where(pattern == 0, known_bias, pattern)
+    own = ir.shr_u(pattern, _COUNTER_BITS) == place + 1
+    known = ir.where(own, pattern & ((1 << _COUNTER_BITS) - 1), known_bias)
     guess, taken = ir.lt_u(2, known), _taken(facts)
     ir.write_array("bias", place, _counted(known_bias, taken))
-    ir.write_array("pattern", place ^ history, _counted(known, taken))
+    kept = (place + 1) << _COUNTER_BITS | _counted(known, taken)
+    ir.write_array("pattern", place ^ history, kept)
     put("history", (history << 1 | ir.zext(taken, 64)) & ((1 << core.branch.history) - 1))
     with ir.when(guess != taken):
         lose(fixed(core.branch.mispredict), BRANCH)

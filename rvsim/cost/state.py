@@ -90,7 +90,7 @@ def array_lengths(core: Core) -> dict[str, int]:
         "queue_start": core.queue.depth,
         "queue_why": core.queue.depth,
         "queue_site": core.queue.depth,
-        # two-bit counters plus 1, 0 for none, by place; and by place and history
+        # two-bit counters plus 1, 0 for none, by place; and by place and history, with the place
         "bias": core.branch.entries,
         "pattern": core.branch.entries,
         "target": core.branch.entries,
@@ -100,7 +100,12 @@ def array_lengths(core: Core) -> dict[str, int]:
         "l1d_used": core.l1d.lines,
         "l1d_dirty": core.l1d.lines,
         "l1d_arrival": core.l1d.lines,
+        # when the last misses of loads have or will have been answered, the latest first
+        "missing_until": core.l1d.misses,
+        "tlb_line": core.tlb.entries,
+        "tlb_used": core.tlb.entries,
         "l2_line": l2_lines,
+        "l2_used": l2_lines,
         "l2_dirty": l2_lines,
         "stream_line": core.streams.count,
         "stream_step": core.streams.count,
@@ -113,7 +118,14 @@ def array_lengths(core: Core) -> dict[str, int]:
 
 UNIT_INDEX: Final = {name: i for i, name in enumerate(SCALAR_UNITS)}
 
-_INITIAL_TIMES: Final = ("ready_x", "ready_v", "read_v", "unit_free", "queue_start")
+_INITIAL_TIMES: Final = (
+    "ready_x",
+    "ready_v",
+    "read_v",
+    "unit_free",
+    "queue_start",
+    "missing_until",
+)
 
 
 def reset(arrays: dict[str, memoryview]) -> None:

@@ -51,7 +51,7 @@ def needs_of(core: Core, facts: Facts, *, masked: bool | None = None) -> Needs:
         return Needs(vector_unit=cycles, vector_slot=True)
     plain = core.scalar[facts.unit].at(facts.situation)
     if facts.is_memory:
-        return Needs(lsu=1, memory_slot=True)
+        return Needs(lsu=plain.busy, memory_slot=True)
     if plain.unit:
         return Needs(scalar_unit=plain.unit, scalar_busy=plain.busy)
     return Needs()

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 import pytest
 
-from tests.cost.loops import time_round
+from rvsim.cost import load_core
+from rvsim.machine import Machine
+from tests.cost.loops import assemble, time_round
 
 E8M1 = "vsetvli t0, x0, e8, m1, ta, ma"
 
@@ -45,11 +47,63 @@ def test_a_multiplication_is_used_after_five() -> None:
     assert round_.stalls == {"issue": 1, "raw:mul": 9}
 
 
-def test_a_load_is_used_after_three() -> None:
-    """ld . . add+addi bnez"""
-    round_ = time_round("ld t0, 0(s1); add t1, t0, t0")
-    assert round_.cycles == 4
-    assert round_.stalls == {"issue": 2, "raw:load": 2}
+@pytest.mark.parametrize(("load", "wait"), [("ld", 1), ("lwu", 1), ("lb", 2), ("lhu", 2)])
+def test_a_load_is_used_after_two_and_a_part_of_a_word_after_three(load: str, wait: int) -> None:
+    """ld . add+addi bnez; the next ld goes with bnez."""
+    round_ = time_round(f"{load} t0, 0(s1); add t1, t0, t0")
+    assert round_.cycles == 2 + wait
+    assert round_.stalls == {"issue": 2, "raw:load": wait}
+
+
+@pytest.mark.parametrize(
+    ("insn", "cycles"),
+    [
+        ("sh1add t0, t0, t1", 2),
+        ("add.uw t0, t0, t1", 2),
+        ("cpop t0, t0", 2),
+        ("mulw t0, t0, t1", 3),
+        ("mulh t0, t0, t1", 6),
+        ("fmadd.s fa0, fa0, fa1, fa2", 5),
+        ("fmadd.d fa0, fa0, fa1, fa2", 6),
+        ("fsgnj.d fa0, fa0, fa1", 5),
+        ("fdiv.h fa0, fa0, fa1", 12),
+        ("amoadd.d t0, t0, (s1)", 12),
+        ("lr.d t0, (s1); sc.d t1, t0, (s1)", 16),
+    ],
+)
+def test_a_chain_takes_its_latency(insn: str, cycles: int) -> None:
+    """Eight in a row; what closes the loop goes beside them."""
+    extensions = ".option arch, +zba, +zbb, +zfh;"
+    assert time_round(extensions + f"{insn};" * 8).cycles == 8 * cycles
+
+
+def test_a_comparison_of_floats_and_a_conversion() -> None:
+    """Six cycles into the integer register, and four back."""
+    assert time_round("feq.d t0, fa0, fa1; fcvt.d.l fa0, t0;" * 4).cycles == 4 * 10
+
+
+@pytest.mark.parametrize(
+    ("insn", "dividend", "divisor", "cycles"),
+    [
+        ("divu", (1 << 64) - 1, 1, 20),
+        ("div", -(1 << 63), 1, 20),
+        ("divw", (1 << 31) - 1, 1, 12),
+        ("rem", 100, 13, 5),
+        ("remu", 7, 100, 4),
+        ("div", 1, 0, 4),
+    ],
+)
+def test_a_division_takes_a_cycle_for_four_bits_of_the_quotient(
+    insn: str, dividend: int, divisor: int, cycles: int
+) -> None:
+    """And four.  A quotient may have as many bits as the dividend is longer, and one."""
+    round_ = time_round(f"{insn} t2, t0, t1;" * 8, f"li t0, {dividend}; li t1, {divisor}")
+    assert round_.cycles == 8 * cycles
+
+
+def test_an_atomic_operation_waits_for_its_data() -> None:
+    """Three products of five cycles, and then the twelve."""
+    assert time_round("mul t0, t0, t0;" * 3 + "amoswap.d t0, t0, (s1)").cycles == 27
 
 
 def test_one_memory_instruction_a_cycle() -> None:
@@ -145,13 +199,53 @@ def test_outcomes_before_a_branch_predict_it() -> None:
 def test_a_line_that_missed_l1() -> None:
     """Every round goes to a line of its own, of one set: none is there yet."""
     body = "ld t0, 0(s1); add s1, s1, a0; add t1, t0, t0"
-    assert time_round(body, "li a0, 1 << 10").stalls["mem:dram"] >= 100
+    assert time_round(body, "li a0, 1 << 10").stalls["mem:dram"] >= 340
+
+
+@pytest.mark.parametrize(("lines", "least", "most"), [(4, 342, 360), (8, 682, 720)])
+def test_no_more_than_four_lines_are_waited_for_at_once(lines: int, least: int, most: int) -> None:
+    """Loads from lines of their own: the fifth begins when the first has come."""
+    loads = "".join(f"ld a{i}, {i * 128}(s1);" for i in range(lines))
+    round_ = time_round(f"addi s1, s1, 1024; {loads} add t0, a{lines - 1}, zero")
+    assert least <= round_.cycles <= most
+
+
+def test_a_pointer_in_l2_comes_after_39_cycles() -> None:
+    """Eight lines of one set of an L1 of 1 KB, which keeps four of them."""
+    chain = "add t1, t0, a1; sd t1, 0(t0); mv t0, t1;" * 7
+    setup = f"mv t0, s1; li a1, 256; {chain} sd s1, 0(t0); mv t0, s1"
+    round_ = time_round("ld t0, 0(t0);" * 8, setup, core=load_core("x60", ["l1d.size=1K"]))
+    assert round_.cycles == 8 * 39
+    assert round_.stalls["mem:l2"] >= 8 * 37
+
+
+def test_a_page_that_the_tlb_does_not_hold() -> None:
+    """Four pages in turn, all in L2; with a TLB of two, each walks for 60 cycles."""
+    chain = "add t1, t0, a1; sd t1, 0(t0); mv t0, t1;" * 3
+    setup = f"mv t0, s1; li a1, 4096; {chain} sd s1, 0(t0); mv t0, s1"
+    for entries, walk in ((4, 0), (2, 60)):
+        numbers = ["l1d.size=1K", "l1d.ways=1", f"tlb.entries={entries}", "tlb.ways=1"]
+        round_ = time_round("ld t0, 0(t0);" * 4, setup, core=load_core("x60", numbers))
+        assert round_.cycles == 4 * (39 + walk)
+
+
+def test_branches_without_a_pattern_do_not_spoil_those_of_others() -> None:
+    """Forty branches, each taken in one of eight rounds by chance: not many more are missed."""
+    one = "mul t0, t0, a0; add t0, t0, a1; srli t1, t0, 61; beqz t1, 1f; nop; 1:"
+    source = f""".globl main; main: li a0, 6364136223846793005; li a1, 1442695040888963407
+        li s0, 40
+        2: {one * 40}; addi s0, s0, -1; bnez s0, 2b; ebreak"""
+    machine = Machine(cost="x60", engine="numpy")
+    machine.load(assemble(source))
+    machine.run()
+    assert machine.cost is not None
+    assert machine.cost.stalls["branch"] / 9 < 0.2 * 40 * 40
 
 
 def test_a_line_that_was_asked_for() -> None:
     """As before, but each round asks for the line of the next one, and does enough meanwhile."""
     body = f""".option arch, +zicbop; prefetch.r 0(a2); ld t0, 0(s1); add s1, s1, a0
-        add a2, a2, a0; add t1, t0, t0; {"mul t2, t2, t2;" * 20}"""
+        add a2, a2, a0; add t1, t0, t0; {"mul t2, t2, t2;" * 80}"""
     hinted = time_round(body, "li a0, 1 << 10; add a2, s1, a0")
     assert hinted.stalls.get("mem:dram", 0) < 100
 
