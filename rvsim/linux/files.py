@@ -45,7 +45,7 @@ SEEK_SET, SEEK_CUR, SEEK_END = 0, 1, 2
 POLLIN, POLLPRI, POLLOUT, POLLERR, POLLHUP, POLLNVAL = 1, 2, 4, 8, 0x10, 0x20
 POLLRDNORM, POLLRDBAND, POLLWRNORM, POLLWRBAND, POLLRDHUP = 0x40, 0x80, 0x100, 0x200, 0x2000
 MOST_FILES: Final = 1024
-_LARGEST_OFFSET: Final = (1 << 63) - 1
+LARGEST_OFFSET: Final = (1 << 63) - 1
 _LOOK_EVERY_NS: Final = 20_000_000
 _FIFO_STATUS: Final = Status(mode=stat.S_IFIFO | 0o600)
 
@@ -339,54 +339,6 @@ class HostFile(OpenFile):
         os.close(self._fd)
 
 
-class Made(OpenFile):
-    """A file whose content the kernel makes, anew each time that it is read from its start."""
-
-    has_places = True
-    watchable = False
-
-    def __init__(
-        self, make: Callable[[], bytes], flags: int, *, name: bytes, status: Status
-    ) -> None:
-        super().__init__(flags)
-        if writes(flags):
-            raise CallError(EACCES)
-        self._make = make
-        self._content = b""
-        self._status = status
-        self.name = name
-        self.position = 0
-
-    def read(self, count: int, at: int | None = None) -> bytes:
-        start = self.position if at is None else at
-        if start == 0:
-            self._content = self._make()
-        part = self._content[start : start + count]
-        if at is None:
-            self.position += len(part)
-        return part
-
-    def seek(self, offset: int, whence: int) -> int:
-        base = {SEEK_SET: 0, SEEK_CUR: self.position, SEEK_END: self._status.size}.get(whence)
-        if base is None or not 0 <= base + offset <= _LARGEST_OFFSET:
-            raise CallError(EINVAL)
-        self.position = base + offset
-        return self.position
-
-    def status(self) -> Status:
-        return self._status
-
-    def check_mappable(self) -> None:
-        if not self._status.size:  # as most files of /proc and /sys
-            raise CallError(ENODEV)
-
-    def reopen(self, flags: int) -> OpenFile:
-        return Made(self._make, flags, name=self.name, status=self._status)
-
-    def sync(self) -> None:
-        pass
-
-
 class Folder(OpenFile):
     """A folder; its entries are sorted, so that each run sees the same order.
 
@@ -416,7 +368,7 @@ class Folder(OpenFile):
     def seek(self, offset: int, whence: int) -> int:
         if whence == SEEK_CUR:
             offset += self.position
-        if whence not in (SEEK_SET, SEEK_CUR) or not 0 <= offset <= _LARGEST_OFFSET:
+        if whence not in (SEEK_SET, SEEK_CUR) or not 0 <= offset <= LARGEST_OFFSET:
             raise CallError(EINVAL)
         if offset == 0:
             self._entries = None

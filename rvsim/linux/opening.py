@@ -24,13 +24,14 @@ from rvsim.linux.files import (
     O_TMPFILE,
     Folder,
     HostFile,
-    Made,
     OpenFile,
     host_flags,
     writes,
 )
-from rvsim.linux.grants import FileTree, Place
+from rvsim.linux.grants import FileTree
+from rvsim.linux.made import Made
 from rvsim.linux.nodes import DeviceNode, Magic, Text
+from rvsim.linux.places import Place
 from rvsim.linux.spots import Spot, guest_path
 from rvsim.linux.status import Status, status_of
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from rvsim.linux.cpu import Cpu
 from rvsim.linux.errno import ENOENT, CallError
-from rvsim.linux.files import Made
+from rvsim.linux.made import Made
 from rvsim.linux.mappings import Span
 from rvsim.linux.nodes import Directory, Link, Magic, Node, Text
 from rvsim.linux.signals import SIG_IGN

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Final
 from rvsim.linux.calls.paths import existing
 from rvsim.linux.clock import SECOND
 from rvsim.linux.errno import EINVAL, EOPNOTSUPP, EPERM, CallError, from_host
-from rvsim.linux.grants import Place
+from rvsim.linux.places import Place
 from rvsim.linux.status import USER_ID
 from rvsim.linux.table import Addr, Flags, Int, Mode, Size, Text, syscall
 

@@ -20,9 +20,9 @@ from rvsim.linux.errno import (
     from_host,
 )
 from rvsim.linux.files import O_CLOEXEC, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, OpenFile
-from rvsim.linux.grants import OutsideError, Place
 from rvsim.linux.nodes import Magic
 from rvsim.linux.opening import open_place
+from rvsim.linux.places import OutsideError, Place
 from rvsim.linux.spots import Spot, guest_path
 from rvsim.linux.status import Status
 from rvsim.linux.table import Addr, Flags, Int, Long, Mode, Size, Text, syscall
