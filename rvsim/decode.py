@@ -55,6 +55,22 @@ def decode(word: int, length: int, pc: int = 0, table: Isa | None = None) -> Dec
     return Decoded(pc, word, length, found, found.encoding.decode(word) if found else {})
 
 
+def decode_all(code: bytes, pc: int, table: Isa | None = None) -> list[Decoded]:
+    """The instructions that follow each other in bytes of code, which begins at `pc`.
+
+    >>> [(hex(d.pc), d.insn.name) for d in decode_all(bytes.fromhex("014513000000"), 0x1000)]
+    [('0x1000', 'c.li'), ('0x1002', 'addi')]
+    """
+    found: list[Decoded] = []
+    at = 0
+    while at < len(code):
+        length = length_of(code[at])
+        word = int.from_bytes(code[at : at + length], "little")
+        found.append(decode(word, length, pc + at, table))
+        at += length
+    return found
+
+
 def problems(
     insn: Insn, fields: Mapping[str, int], vtype: VType | None, config: Config
 ) -> list[Violation]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import functools
 import time
 from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from types import CodeType
 from typing import TYPE_CHECKING, Any, Final, Protocol
@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Final, Protocol
 import numpy as np
 
 from rvsim.config import MACHINE, Config
-from rvsim.decode import Decoded, decode, fetch, problems, refusal
+from rvsim.decode import Decoded, decode, decode_all, fetch, problems, refusal
 from rvsim.insn import csrs
 from rvsim.insn.isa import isa
 from rvsim.insn.notes import NOTES
@@ -48,6 +48,12 @@ _PC, _INSTRET, _CYCLE = SLOT["pc"], SLOT["instret"], SLOT["cycle"]
 _VL, _VTYPE, _VSTART, _NOTE = SLOT["vl"], SLOT["vtype"], SLOT["vstart"], SLOT["note"]
 _UNITS_OFF: Final = SLOT["units_off"]
 _BLOCK_LIMIT: Final = 64
+MOST_DECODED: Final = 1 << 17
+"""Instructions that are kept decoded; each takes up to a kilobyte, with a cost model up to four."""
+
+MOST_FUNCTIONS: Final = 1 << 14
+"""Of generated code that are kept on one machine."""
+
 _RECENT_BLOCKS: Final = 16
 _BLOCKS_BETWEEN_CLOCK_READS: Final = 8
 NEVER: Final = 1 << 62
@@ -115,14 +121,41 @@ class Mode:
         return Mode(vtype, "full" if full else "vl", off)
 
 
-@dataclass(slots=True)
-class Block:
-    """Consecutive instructions and how often they ran.
+@dataclass(slots=True, kw_only=True)
+class Runs:
+    """How often a block ran.
 
     `runs` counts whole executions, `vl_sum` adds the vl before each.  `stops` has the same pair for
-    those that ended before an instruction: it trapped, or its code has just changed.  A block that
-    `reads_counters` is one instruction.  A JIT sets `look_at`, the runs after which it looks at the
-    block, and `native`.
+    those that ended before an instruction: it trapped, or its code has just changed.
+    """
+
+    runs: int = 0
+    vl_sum: int = 0
+    stops: dict[int, tuple[int, int]] = field(default_factory=dict)
+
+    def add(self, other: Runs) -> None:
+        """Count what another block of the same code has done."""
+        self.runs += other.runs
+        self.vl_sum += other.vl_sum
+        for done, (count, vl_sum) in other.stops.items():
+            before, vl_before = self.stops.get(done, (0, 0))
+            self.stops[done] = before + count, vl_before + vl_sum
+
+    def of_each(self, decoded: Sequence[Decoded], mode: Mode) -> Iterator[Execution]:
+        """How often each instruction of the block ran, if at all."""
+        for i, d in enumerate(decoded):
+            ended = [stop for done, stop in self.stops.items() if done > i]
+            count = self.runs + sum(n for n, _ in ended)
+            if count:
+                yield d, mode, count, self.vl_sum + sum(vl for _, vl in ended)
+
+
+@dataclass(slots=True)
+class Block(Runs):
+    """Consecutive instructions and how often they ran.
+
+    A block that `reads_counters` is one instruction.  A JIT sets `look_at`, the runs after which it
+    looks at the block, and `native`.
     """
 
     mode: Mode
@@ -131,19 +164,13 @@ class Block:
     end: int
     reads_counters: bool
     changes_mode: bool
-    runs: int = 0
-    vl_sum: int = 0
-    stops: dict[int, tuple[int, int]] = field(default_factory=dict)
     look_at: int = NEVER
     native: Callable[[int], int] | None = None
 
-    def executions(self) -> Iterator[Execution]:
-        """How often each of its instructions ran, if at all."""
-        for i, d in enumerate(self.decoded):
-            ended = [stop for done, stop in self.stops.items() if done > i]
-            count = self.runs + sum(n for n, _ in ended)
-            if count:
-                yield d, self.mode, count, self.vl_sum + sum(vl for _, vl in ended)
+    @property
+    def code(self) -> bytes:
+        """Its instructions as they stand in memory."""
+        return b"".join(d.word.to_bytes(d.length, "little") for d in self.decoded)
 
 
 @dataclass(frozen=True, slots=True)
@@ -290,8 +317,10 @@ class Interpreter:
         self._modes: dict[tuple[int, str, int], _ModeCode] = {}
         self._code_for: dict[tuple[int, int, bool, int], _ModeCode] = {}
         self._decoded: dict[int, Decoded] = {}
+        self._most_decoded = MOST_DECODED if cost is None else MOST_DECODED // 4
         self._dropped: list[Block] = []
-        self._flushed: dict[tuple[int, int, Mode], Execution] = {}
+        self._settled: dict[tuple[int, bytes, Mode], Runs] = {}
+        """What dropped blocks have done by their pc, code and mode: decoded it takes much room."""
         memory.code.listeners.append(self._drop)
         self.jit: Jit | None = None
         self._earlier_jits: list[Jit] = []
@@ -335,11 +364,24 @@ class Interpreter:
     def _settle(self) -> None:
         """Keep of dropped blocks, none of them still running, what they have done."""
         for block in self._dropped:
-            for d, mode, count, vl_sum in block.executions():
-                key = (d.pc, d.word, mode)
-                _, _, before, vl_before = self._flushed.get(key, (d, mode, 0, 0))
-                self._flushed[key] = (d, mode, before + count, vl_before + vl_sum)
+            if block.runs or block.stops:
+                key = block.decoded[0].pc, block.code, block.mode
+                self._settled.setdefault(key, Runs()).add(block)
         self._dropped.clear()
+
+    def _flush(self) -> None:
+        """Forget all that was decoded, which no block is running: programs may have any much.
+
+        The pages keep their marks, since native code that was made of them goes on.
+        """
+        for code in self._modes.values():
+            self._dropped += [*code.blocks.values(), *code.singles.values()]
+            code.blocks.clear()
+            code.singles.clear()
+        self._settle()
+        self._decoded.clear()
+        self._code_for.clear()
+        self._functions.clear()
 
     def _bind(self, d: Decoded, mode: Mode) -> tuple[Call, Effects]:
         call, effects = self._bind_alone(d, mode)
@@ -450,6 +492,8 @@ class Interpreter:
 
     def _block(self, pc: int, mode: Mode, limit: int) -> Block:
         self._settle()
+        if len(self._decoded) > self._most_decoded or len(self._functions) > MOST_FUNCTIONS:
+            self._flush()
         decoded: list[Decoded] = []
         calls: list[Call] = []
         last = Effects(ends_block=False)
@@ -656,10 +700,11 @@ class Interpreter:
     def interpreted(self) -> Iterator[Execution]:
         """Of what this engine has executed itself."""
         self._settle()
-        yield from self._flushed.values()
+        for (pc, content, mode), runs in self._settled.items():
+            yield from runs.of_each(decode_all(content, pc, self.isa), mode)
         for code in self._modes.values():
             for block in (*code.blocks.values(), *code.singles.values()):
-                yield from block.executions()
+                yield from block.of_each(block.decoded, block.mode)
 
 
 _NO_MODE: Final = Mode(None, "vl")
