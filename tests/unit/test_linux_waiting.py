@@ -134,6 +134,18 @@ def test_a_large_copy_begins_anew_after_the_end_of_the_run(tmp_path: Path):
     assert guest.memory.read(addr + (12 << 20) - 1, 1) == b"x"
 
 
+def test_memory_is_given_back_in_parts(guest: Guest):
+    addr = guest.mmap(length=PAGE)
+    guest.memory.write(addr, b"data")
+    time_is_over(guest)
+    for call in ((215, addr, PAGE), (233, addr, PAGE, 4), (222, addr, PAGE, 3, 0x32, -1, 0)):
+        with pytest.raises(CutShort):
+            guest.call(*call)
+        assert guest.memory.mapped(addr, PAGE)
+    guest.process.deadline.at = None
+    assert guest.munmap(addr, PAGE) == 0
+
+
 def test_a_call_moves_no_more_than_linux_lets_it():
     guest = Guest(size=4 << 30)
     addr = guest.mmap(length=1 << 30, prot=1)

@@ -33,6 +33,7 @@ _MAP_NORESERVE: Final = 0x4000
 _MREMAP_MAYMOVE, _MREMAP_FIXED = 1, 2
 _MADV_DONTNEED, _MADV_FREE, _MADV_REMOVE = 4, 8, 9
 _CHUNK: Final = 4 << 20
+_FREED_AT_ONCE: Final = 64 << 20
 
 
 @syscall(214, "brk")
@@ -58,6 +59,7 @@ def munmap(process: LinuxProcess, addr: Addr, length: Size) -> int:
     """Drop whole pages; there need not be any."""
     if addr % PAGE or not length or addr + _page_up(length) > process.memory.size:
         return EINVAL
+    _free(process, addr, _page_up(length))
     _unmap(process, addr, _page_up(length))
     return 0
 
@@ -95,6 +97,7 @@ def mmap(
     promised = file is None and bool(flags & _MAP_NORESERVE)
     place = _place(process, addr, length, flags)
     _check_room(process, place, length, perm if file is None else R, promised=promised)
+    _free(process, place, length)
     _map(process, place, length, perm)
     if file is not None:
         with _undone_if_cut_short(process, place, length):
@@ -266,8 +269,15 @@ def madvise(process: LinuxProcess, addr: Addr, length: Size, advice: Int) -> int
 def _zero(process: LinuxProcess, addr: int, length: int) -> None:
     """Zero anonymous pages; those of a file keep the bytes that a new look would give them."""
     for start, stop in process.file_pages.gaps(addr // PAGE, (addr + length) // PAGE):
-        for held, size in process.memory.holding(start * PAGE, (stop - start) * PAGE):
-            process.memory.zero(held, size)
+        _free(process, start * PAGE, (stop - start) * PAGE)
+
+
+def _free(process: LinuxProcess, addr: int, length: int) -> None:
+    """Zero pages and give their memory back; `CutShort` leaves some for when it begins anew."""
+    for start, size in process.memory.holding(addr, length):
+        for done in range(0, size, _FREED_AT_ONCE):
+            process.deadline.check()
+            process.memory.zero(start + done, min(_FREED_AT_ONCE, size - done))
 
 
 @syscall(227, "msync")
