@@ -64,7 +64,7 @@ class Timer:
         return count
 
 
-@dataclass(slots=True)
+@dataclass(slots=True, eq=False)
 class SignalTimer:
     """A timer that sends a signal; `number` 0 sends none.  `overruns` counts what came too soon."""
 
@@ -93,6 +93,7 @@ class SignalTimers:
         self.intervals = tuple(SignalTimer(Timer(clock, c), n) for n, c in _ITIMERS)
         """Of `setitimer`, by its number."""
         self._made: dict[int, SignalTimer] = {}
+        self._every = list(self.intervals)
 
     def make(self, clock_id: int, number: int, value: int | None) -> int:
         """A new timer's id, which is its value too if there is None."""
@@ -101,6 +102,7 @@ class SignalTimers:
         new = next(i for i in range(MOST_TIMERS) if i not in self._made)
         timer = Timer(self._clock, clock_id)
         self._made[new] = SignalTimer(timer, number, new if value is None else value, new)
+        self._every.append(self._made[new])
         return new
 
     def __getitem__(self, number: int) -> SignalTimer:
@@ -114,11 +116,11 @@ class SignalTimers:
 
     def delete(self, number: int) -> None:
         """Forget a timer that `make` has made."""
-        del self._made[self[number].id or 0]
+        self._every.remove(self[number])
+        del self._made[number]
 
     def _armed(self) -> list[SignalTimer]:
-        every = (*self.intervals, *self._made.values())
-        return [t for t in every if t.timer.expires is not None and t.number]
+        return [t for t in self._every if t.timer.expires is not None and t.number]
 
     def next(self, signals: int) -> int | None:
         """When the first one expires that sends a signal of the set and runs in sleep too."""
@@ -131,9 +133,12 @@ class SignalTimers:
 
     def first(self) -> int | None:
         """When the running program has to be stopped for a signal, on CLOCK_MONOTONIC."""
+        armed = self._armed()
+        if not armed:
+            return None
         wanted = self._signals.interrupting & ~self._signals.pending_bits
         now = self._clock.now(_MONOTONIC)
-        left = [t.timer.left() for t in self._armed() if wanted >> t.number - 1 & 1]
+        left = [t.timer.left() for t in armed if wanted >> t.number - 1 & 1]
         return min((now + n for n in left), default=None)
 
     def expire(self) -> None:
