@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import io
 import random
+import struct
 import time
 import tracemalloc
 from contextlib import redirect_stderr, redirect_stdout
@@ -35,6 +36,7 @@ from tests.program.elf_files import (
     STRTAB,
     SYMTAB,
     TEXT,
+    ZSTD,
     R,
     Section,
     Segment,
@@ -112,6 +114,16 @@ def test_a_place_says_why_its_line_is_unknown(what: str, why: str) -> None:
     machine = Machine(engine="numpy")
     machine.load(BOMBS[what]())
     assert machine.place(TEXT) == f"0x10000 (file:line unknown: debug info larger than {why})"
+
+
+def test_a_place_says_that_its_lines_are_compressed_by_zstd() -> None:
+    section = struct.pack("<IIQQ", ZSTD, 0, 100, 1) + b"\x28\xb5\x2f\xfd"
+    debug = [Section(".debug_info", info_unit(5)), Section(".debug_abbrev", ABBREV)]
+    line = Section(".debug_line", section, flags=COMPRESSED)
+    machine = Machine(engine="numpy")
+    machine.load(elf_file([Segment(TEXT, bytes(8))], [*debug, line]))
+    why = "debug info compressed other than by zlib: .debug_line"
+    assert machine.place(TEXT) == f"0x10000 (file:line unknown: {why})"
 
 
 def test_a_note_says_why_names_are_unknown() -> None:
