@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -43,9 +44,9 @@ LOOP = [
     *exit_with(7),
 ]
 WHY = {
-    "absent": "llvmlite cannot be loaded: ",
+    "absent": "llvmlite cannot be loaded: .*",
     "broken": "llvmlite cannot be loaded: Could not find/load libllvmlite.so",
-    "limited": "ulimit -v leaves 100 MiB of address space, and LLVM needs 256",
+    "limited": r"ulimit -v leaves \d+ MiB of address space, and LLVM needs 256",
 }
 
 
@@ -59,8 +60,7 @@ def test_the_reference_engine_runs_the_program(mode: str, tmp_path: Path) -> Non
         [sys.executable, "-c", RUN, mode, str(path)], capture_output=True, text=True, check=True
     )
     note, result = done.stdout.splitlines()
-    assert note.startswith(f"no code is compiled: {WHY[mode]}")
-    assert note.endswith(": the reference engine runs on")
+    assert re.fullmatch(f"no code is compiled: {WHY[mode]}: the reference engine runs on", note)
     assert result == "7 4003 0"
 
 
