@@ -13,6 +13,7 @@ is 10 to 50 times slower than at home.
 
 from __future__ import annotations
 
+import fcntl
 import importlib.metadata
 import os
 import re
@@ -22,6 +23,7 @@ import subprocess
 import sys
 import tomllib
 from collections.abc import Sequence
+from hashlib import sha256
 from pathlib import Path
 from typing import Final
 
@@ -66,11 +68,17 @@ def make(folder: Path | None = None) -> Path:
     if emulator is None:
         raise Absent(f"{EMULATOR} not found", hint="tools/install_qemu.sh installs it")
     folder = folder or cache_dir() / "aarch64"
-    tree, site = folder / "tree", folder / "site"
-    _run(["bash", str(ROOT / "tools" / "debian_tree.sh"), "arm64", str(tree), *DEBIAN])
-    _install(site)
-    # Python finds its library from the folder that it is started from.
-    wrapper = tree / "usr" / "bin" / "emulated-python"
+    folder.mkdir(exist_ok=True)
+    with (folder / "lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests in several processes come here at once
+        tree, site = folder / "tree", folder / "site"
+        _run(["bash", str(ROOT / "tools" / "debian_tree.sh"), "arm64", str(tree), *DEBIAN])
+        _install(site)
+        return _wrapper(emulator, tree, site)
+
+
+def _wrapper(emulator: str, tree: Path, site: Path) -> Path:
+    """Python finds its library from the folder that it is started from, so it is beside it."""
     text = WRAPPER.format(
         native=NATIVE,
         python=shlex.quote(sys.executable),
@@ -78,7 +86,9 @@ def make(folder: Path | None = None) -> Path:
         emulator=shlex.quote(emulator),
         tree=shlex.quote(str(tree)),
     )
-    if not wrapper.exists() or wrapper.read_text() != text:
+    # Other checkouts and other virtual environments have their own.
+    wrapper = tree / "usr" / "bin" / f"emulated-python-{sha256(text.encode()).hexdigest()[:16]}"
+    if not wrapper.exists():
         wrapper.write_text(text)
         wrapper.chmod(0o755)
     return wrapper

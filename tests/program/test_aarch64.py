@@ -22,18 +22,23 @@ FEWEST = 40
 """Tests that every part has."""
 
 FILES = (
-    *("tests/isa/test_llvm_equals_numpy.py", "tests/isa/test_jit_equals_numpy.py"),
-    *(
-        "tests/isa/test_jit_float.py",
-        "tests/isa/test_host_float.py",
-        "tests/isa/test_jit_strips.py",
-    ),
-    *("tests/unit/test_llvm_host.py", "tests/unit/test_ir_primitives.py"),
-    *("tests/unit/test_ir_memory.py", "tests/unit/test_host.py"),
-    *("tests/program/test_jit.py", "tests/program/test_jit_fuzz.py"),
-    *("tests/program/test_jit_strips.py", "tests/program/test_jit_memory.py"),
-    *("tests/program/test_jit_programs.py", "tests/program/test_self_modifying.py"),
-    *("tests/program/test_addresses.py", "tests/cost/test_regions.py"),
+    "tests/isa/test_llvm_equals_numpy.py",
+    "tests/isa/test_jit_equals_numpy.py",
+    "tests/isa/test_jit_float.py",
+    "tests/isa/test_host_float.py",
+    "tests/isa/test_jit_strips.py",
+    "tests/unit/test_llvm_host.py",
+    "tests/unit/test_ir_primitives.py",
+    "tests/unit/test_ir_memory.py",
+    "tests/unit/test_host.py",
+    "tests/program/test_jit.py",
+    "tests/program/test_jit_fuzz.py",
+    "tests/program/test_jit_strips.py",
+    "tests/program/test_jit_memory.py",
+    "tests/program/test_jit_programs.py",
+    "tests/program/test_self_modifying.py",
+    "tests/program/test_addresses.py",
+    "tests/cost/test_regions.py",
 )
 """Tests of what is compiled."""
 
