@@ -21,6 +21,7 @@ import shlex
 import shutil
 import subprocess
 import sys
+import tempfile
 import tomllib
 from collections.abc import Sequence
 from hashlib import sha256
@@ -71,9 +72,11 @@ def make(folder: Path | None = None) -> Path:
     folder.mkdir(exist_ok=True)
     with (folder / "lock").open("w") as lock:
         fcntl.flock(lock, fcntl.LOCK_EX)  # tests in several processes come here at once
-        tree, site = folder / "tree", folder / "site"
+        tree, site = folder / "tree", folder / f"site-{_digest(*requirements())}"
         _run(["bash", str(ROOT / "tools" / "debian_tree.sh"), "arm64", str(tree), *DEBIAN])
-        _install(site)
+        if not site.exists():
+            with tempfile.TemporaryDirectory(dir=folder) as work:
+                _install(Path(work) / "site").rename(site)
         return _wrapper(emulator, tree, site)
 
 
@@ -87,7 +90,7 @@ def _wrapper(emulator: str, tree: Path, site: Path) -> Path:
         tree=shlex.quote(str(tree)),
     )
     # Other checkouts and other virtual environments have their own.
-    wrapper = tree / "usr" / "bin" / f"emulated-python-{sha256(text.encode()).hexdigest()[:16]}"
+    wrapper = tree / "usr" / "bin" / f"emulated-python-{_digest(text)}"
     if not wrapper.exists():
         wrapper.write_text(text)
         wrapper.chmod(0o755)
@@ -101,12 +104,12 @@ def requirements() -> list[str]:
     return [r for r in wanted if re.split(r"[^\w-]", r)[0] not in {NATIVE, *UNUSED}]
 
 
-def _install(site: Path) -> None:
-    """Wheels for AArch64 in a folder; one with the same requirements is left as it is."""
-    stamp, wanted = site / "requirements.txt", "\n".join(requirements())
-    if stamp.is_file() and stamp.read_text() == wanted:
-        return
-    shutil.rmtree(site, ignore_errors=True)
+def _digest(*texts: str) -> str:
+    return sha256("\0".join(texts).encode()).hexdigest()[:16]
+
+
+def _install(site: Path) -> Path:
+    """Wheels for AArch64 in a new folder."""
     _run(
         [
             *(sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check"),
@@ -121,7 +124,7 @@ def _install(site: Path) -> None:
         if file.name == "METADATA":
             (site / file.parent).mkdir()
             shutil.copyfile(file.locate(), site / file)
-    stamp.write_text(wanted)
+    return site
 
 
 def _run(command: Sequence[str]) -> None:
