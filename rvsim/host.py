@@ -26,6 +26,9 @@ _V4: Final = _V3 | {"avx512bw", "avx512cd", "avx512dq", "avx512f", "avx512vl"}
 LEVELS: Final = {"x86-64-v2": _V2, "x86-64-v3": _V3, "x86-64-v4": _V4}
 """What the levels of the x86-64 psABI have beyond the first, as LLVM spells it."""
 
+_VECTORS: Final = {"avx": frozenset({"avx2", "f16c", "fma"}), "avx512f": _V4 - _V3}
+"""What belongs to the first of them: processors that have less are older, or rare."""
+
 NAMES: Final = (NATIVE, *LEVELS, GENERIC)
 _ARCHITECTURES: Final = {"amd64": "x86_64", "arm64": "aarch64"}
 _BASELINES: Final[dict[str, tuple[str, frozenset[str]]]] = {
@@ -135,7 +138,23 @@ def _native(arch: str) -> Host:
 
     features = llvm.get_host_cpu_features()
     has = frozenset(feature for feature, there in features.items() if there)
+    level = level_in_place_of(has)
+    if level is not None:
+        return Host.of(NATIVE, arch, _triple(), level, LEVELS[level])
     return Host(NATIVE, arch, _triple(), llvm.get_host_cpu_name(), has, features.flatten())
+
+
+def level_in_place_of(features: frozenset[str]) -> str | None:
+    """The level that is used of a processor with only a part of the vector instructions of one.
+
+    Code for such a part, AVX without AVX2 for example, is not what is tested.
+
+    >>> level_in_place_of(LEVELS["x86-64-v2"] | {"avx"}), level_in_place_of(LEVELS["x86-64-v3"])
+    ('x86-64-v2', None)
+    """
+    if all(part <= features for first, part in _VECTORS.items() if first in features):
+        return None
+    return [level for level, has in LEVELS.items() if has <= features][-1]
 
 
 def _triple() -> str:

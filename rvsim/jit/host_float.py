@@ -83,7 +83,7 @@ class HostFloat:
         self.env = env
         x86 = host.is_x86
         # LLVM splits no constrained vector well, and some not at all.
-        self.piece_bits = 128 if not x86 else 512 if host.has("avx512f") else 256
+        self.piece_bits = 512 if host.has("avx512f") else 256 if host.has("avx2") else 128
         self.has_fma = not x86 or host.has("fma")
         self.has_half = not x86 or host.has("f16c")
         self.has_unsigned = not x86 or host.has("avx512dq")

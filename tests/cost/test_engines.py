@@ -18,6 +18,8 @@ from rvsim.state import State
 from rvsim.toolchain import build_kernel
 from tests.cost.loops import assemble
 
+pytestmark = pytest.mark.compiled
+
 CHECKED_SITES = 1 << 16
 EVERY = 7
 """Each program is looked at when it runs for the first time, and some of the times after."""

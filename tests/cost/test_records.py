@@ -22,6 +22,8 @@ from rvsim.trace.events import Event, Kind, Recorder
 from tests.cost.loops import assemble
 from tests.cost.test_regions import LOOPS, PROGRAM
 
+pytestmark = pytest.mark.compiled
+
 ACCESSES = """
     .globl main
 main: la s1, data; li s0, 3; li t2, 0x5a; vsetivli t0, 8, e8, m1, ta, ma; vmv.v.x v1, t2

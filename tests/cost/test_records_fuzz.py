@@ -32,6 +32,8 @@ from tests.program.test_fuzz import fuzz_all
 from tests.program.test_jit_fuzz import machine, traps
 from tests.program.test_jit_programs import MACHINES
 
+pytestmark = pytest.mark.compiled
+
 CORE = load_core("x60")
 LIMIT = 20_000
 

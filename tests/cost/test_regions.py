@@ -13,6 +13,8 @@ from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
 from tests.cost.loops import assemble
 
+pytestmark = pytest.mark.compiled
+
 LOOPS = {
     "scalar": """
         lw t1, 0(s1)

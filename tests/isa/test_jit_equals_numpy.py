@@ -28,6 +28,8 @@ from tests.harness import MEMORY_SIZE, PAGES
 from tests.isa.test_llvm_equals_numpy import Result, assert_equal, vlen_for
 from tests.isa.variants import Situation, Variant, supported, variants
 
+pytestmark = pytest.mark.compiled
+
 INSNS = list(supported())
 MOVES_BYTES = re.compile("load|store|amo|cache")
 ACCESSES = [i for i in INSNS if MOVES_BYTES.search(i.unit) and "segment" not in i.unit]

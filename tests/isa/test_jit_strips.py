@@ -12,6 +12,8 @@ from rvsim.jit.strips import analysis
 from tests.isa.test_jit_equals_numpy import agree
 from tests.isa.vector_cases import VECTOR
 
+pytestmark = pytest.mark.compiled
+
 INSNS = [insn for insn in VECTOR if insn.unit != Unit.VMADOT]
 SOME = [i for i in INSNS if "segment" not in i.unit or "seg3" in i.name]
 """Segments are a quarter of all instructions, much alike."""

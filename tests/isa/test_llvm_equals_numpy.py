@@ -24,6 +24,8 @@ from rvsim.state import SCALARS, State
 from tests.harness import M64, PAGES, VECTOR_CSRS, Outcome, arguments, differences, engine, observe
 from tests.isa.variants import Situation, Variant, supported, variants
 
+pytestmark = pytest.mark.compiled
+
 INSNS = list(supported())
 STATES = 5
 MANY_VARIANTS, MANY_STATES = 4, 8

@@ -25,6 +25,8 @@ from tests.oracle.float_operands import (
 )
 from tests.oracle.softfloat import operation
 
+pytestmark = pytest.mark.compiled
+
 MODES = (fp.RNE, fp.RTZ, fp.RDN, fp.RUP, fp.RMM)
 NATIVE_LANES = 8
 PYTHON_LANES = 2048

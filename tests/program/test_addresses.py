@@ -23,6 +23,8 @@ from tests.program.address_programs import compare
 from tests.program.bare import DATA, DATA_SIZE, TEXT, Bare, Step, assemble, step
 from tests.program.test_jit_memory import TOP, Pair, access
 
+pytestmark = pytest.mark.compiled
+
 M64 = (1 << 64) - 1
 FORBIDDEN = DATA + DATA_SIZE
 E64 = VType.parse("e64,m1,tu,mu")

@@ -17,6 +17,8 @@ from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, DATA_SIZE, TEXT, Bare, Step, assemble, load_upper, step
 from tests.program.test_fuzz import any_insn, mutated_insn, vector_insn
 
+pytestmark = pytest.mark.compiled
+
 E8M1, E16M2, E32M1 = (VType.parse(t).encode() for t in ("e8,m1,ta", "e16,m2,ta,ma", "e32,m1"))
 CONFIG = make_config("generic-rv64gcv")
 

@@ -19,6 +19,8 @@ from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, DATA_SIZE, TEXT, Bare, step
 from tests.program.test_fuzz import VTYPES, fuzz_all, random_address, random_code
 
+pytestmark = pytest.mark.compiled
+
 CONFIGS = (
     make_config("spacemit-x60"),
     make_config("spacemit-x60", agnostic="ones"),

@@ -17,6 +17,8 @@ from rvsim.profiles import make_config
 from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, DATA_SIZE, TEXT, Bare, Step, assemble, step
 
+pytestmark = pytest.mark.compiled
+
 CONFIG = make_config("generic-rv64gcv", vlen=256)
 END = DATA + DATA_SIZE
 TOP = 1 << 20

@@ -36,6 +36,8 @@ from tests.program.test_jit import BODIES, CONFIG, loop, start
 from tests.program.test_kernels import LIMIT, runs_at
 from tools.divergence import Snapshot, differences
 
+pytestmark = pytest.mark.compiled
+
 MACHINES: tuple[dict[str, object], ...] = (
     {"cpu": "generic-rv64gcv", "vlen": 256},
     {"cpu": "generic-rv64gcv", "vlen": 128, "agnostic": "ones", "initial": "ones"},

@@ -15,6 +15,8 @@ from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, Step, assemble, load_upper, step, vector_fields
 from tests.program.test_jit import CONFIG, assert_same, loop, start
 
+pytestmark = pytest.mark.compiled
+
 VLENS = (1024, 4096)
 E8M1, E8M8, E16M4, E32M8 = (
     VType.parse(text) for text in ("e8,m1,ta,ma", "e8,m8,ta,mu", "e16,m4,tu,ma", "e32,m8,ta,ma")

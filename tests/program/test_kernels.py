@@ -11,6 +11,8 @@ from rvsim.config import VlPolicy
 from rvsim.machine import Machine, RunResult
 from rvsim.toolchain import build_kernel, find_kernel, kernel_names
 
+pytestmark = pytest.mark.compiled
+
 VLENS = (128, 256, 512, 1024)
 CONTENTS = {"undisturbed": "zero", "ones": "ones", "random:1": "random:1"}
 """What agnostic elements become, and what registers and the unused stack hold at first."""

@@ -16,6 +16,8 @@ from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, TEXT, Bare, Step, assemble, load_upper, step
 from tests.program.elf_writer import write_elf
 
+pytestmark = pytest.mark.compiled
+
 A0, A1, A2, A3, T0, T1 = 10, 11, 12, 13, 5, 6
 E8M1 = VType.parse("e8,m1,ta,ma").encode()
 EBREAK = step("ebreak")

@@ -19,6 +19,8 @@ from tests.program.bare import TEXT, Bare, assemble, step
 from tests.program.test_jit import BODIES, CONFIG, E8M1, E16M2, E32M1, loop, retiring, start
 from tests.program.test_self_modifying import A3, add, with_function
 
+pytestmark = pytest.mark.compiled
+
 Counted = tuple[Counter[tuple[object, ...]], Traffic]
 
 

@@ -10,7 +10,17 @@ import pytest
 
 from rvsim import host as hosts
 from rvsim.errors import RvsimError
-from rvsim.host import GENERIC, LEVELS, NAMES, NATIVE, Host, check_host, find_host, usable_hosts
+from rvsim.host import (
+    GENERIC,
+    LEVELS,
+    NAMES,
+    NATIVE,
+    Host,
+    check_host,
+    find_host,
+    level_in_place_of,
+    usable_hosts,
+)
 from rvsim.ir.llvm_engine import target_machine
 from rvsim.machine import Machine
 
@@ -128,6 +138,23 @@ def test_a_level_is_what_llvm_has_under_its_name() -> None:
     with_features = [code(level, features) for level, features in LEVELS.items()]
     assert with_features == [code(level, ()) for level in LEVELS]
     assert len({code("x86-64", ()), *with_features}) == 4
+
+
+@pytest.mark.parametrize(
+    ("features", "level"),
+    [
+        (LEVELS["x86-64-v2"], None),
+        (LEVELS["x86-64-v2"] | {"avx"}, "x86-64-v2"),
+        (LEVELS["x86-64-v3"] - {"fma"}, "x86-64-v2"),
+        (LEVELS["x86-64-v3"] - {"movbe"} | {"gfni"}, None),
+        (LEVELS["x86-64-v3"] | {"avx512f", "avx512cd"}, "x86-64-v3"),
+        (LEVELS["x86-64-v4"] | {"avx512vbmi"}, None),
+    ],
+)
+def test_of_vector_instructions_that_are_there_in_part_none_is_used(
+    features: frozenset[str], level: str | None
+) -> None:
+    assert level_in_place_of(features) == level
 
 
 def test_every_name_is_found_or_refused_with_a_reason() -> None:

@@ -13,6 +13,8 @@ from rvsim.ir.trace import Program, Trace
 from rvsim.mem import Memory
 from rvsim.state import State
 
+pytestmark = pytest.mark.compiled
+
 VLEN = 256
 FIELDS = {"rd": 5, "rs1": 6}
 ARRAYS = {"counts": 8, "log": 4}

@@ -16,6 +16,8 @@ from rvsim.mem import PAGE, Memory, R, W
 
 from .ir_harness import FIELDS, Bench, Trapped, pack, traced, unpack
 
+pytestmark = pytest.mark.compiled
+
 WIDTHS = (8, 16, 32, 64)
 SIZE = 8 * PAGE
 PERMISSIONS = {1: R | W, 2: R, 3: W, 5: R | W, 6: R | W, 7: R | W}

@@ -19,6 +19,8 @@ from rvsim.ir.trace import Program
 
 from .ir_harness import Bench, Number, deliver, operand, pack, traced, unpack
 
+pytestmark = pytest.mark.compiled
+
 WIDTHS = (8, 16, 32, 64)
 
 

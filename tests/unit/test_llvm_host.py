@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import re
 from collections.abc import Iterator
 
 import llvmlite.binding as llvm
@@ -11,9 +12,11 @@ import pytest
 from rvsim import ir
 from rvsim.host import LEVELS, Host, baseline, find_host, usable_hosts
 from rvsim.ir import Value, llvm_host
+from rvsim.ir.llvm_backend import Unit
 from rvsim.ir.llvm_engine import target_machine
 
-from .ir_harness import FIELDS, Bench, pack, traced, unpack
+from .ir_harness import FIELDS, VLEN, Bench, pack, traced, unpack
+from .test_ir_primitives import CASES
 
 WIDTHS = (8, 16, 32, 64)
 BYTES = (4, 16, 32, 64, 128, 256)
@@ -26,9 +29,15 @@ def x86(cpu: str, features: frozenset[str]) -> Host:
 
 HOSTS = (
     x86("icelake-server", LEVELS["x86-64-v4"] | {"avx512vbmi", "avx512vbmi2"}),
-    *(x86(name, features) for name, features in LEVELS.items()),
+    *(x86(name, features) for name, features in reversed(LEVELS.items())),
     baseline("aarch64", "aarch64-linux-gnu"),
 )
+FLOATING_POINT = re.compile(
+    r"^\t(v?cvt\w*|v?(?:add|sub|mul|div|sqrt|min|max|cmp\w*|u?comi|round|fn?m(?:add|sub)\d*)[sp][sdh]"
+    r"|[su]cvtf|fcvt\w*|f(?:add|sub|mul|n?madd|n?msub|ml[as]|div|sqrt|max|min|cmp|cm..|rint.)\w*)\s",
+    re.MULTILINE,
+)
+"""Instructions of x86-64 and AArch64 that may raise flags, in LLVM's text."""
 
 
 @pytest.fixture(params=usable_hosts())
@@ -167,3 +176,23 @@ def test_every_intrinsic_is_an_instruction_of_the_processors_it_is_for(host: Hos
                 f"  ret {type_} %r\n}}\n"
             )
             assert how.function not in machine.emit_assembly(llvm.parse_assembly(text))
+
+
+@pytest.mark.parametrize("host", HOSTS[2:], ids=lambda host: host.cpu)
+def test_integers_are_computed_without_floating_point(host: Host) -> None:
+    """LLVM sees no flags, so that it may compute integers in ways that raise them."""
+    unit = Unit(VLEN, host=host)
+    for name, case in CASES.items():
+        unit.add(case.program, name, fields=FIELDS)
+    code = target_machine(host, opt=2).emit_assembly(llvm.parse_assembly(str(unit.module)))
+    assert FLOATING_POINT.findall(code) == []
+
+
+def test_the_list_of_floating_point_instructions_finds_those_of_a_shift() -> None:
+    """LLVM's own way for lanes on a host without AVX2, which is not ours."""
+    type_ = "<4 x i32>"
+    text = (
+        f"define {type_} @f({type_} %a, {type_} %b) {{ %r = shl {type_} %a, %b  ret {type_} %r }}"
+    )
+    machine = target_machine(x86("x86-64-v2", LEVELS["x86-64-v2"]), opt=2)
+    assert FLOATING_POINT.findall(machine.emit_assembly(llvm.parse_assembly(text))) == ["cvttps2dq"]
