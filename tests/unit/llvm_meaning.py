@@ -404,6 +404,12 @@ class Meaning:
         for place in self.pointer(pointer):
             if place.target is self.permission_table and width == 8:
                 self.facts.append(z3.Implies(place.when, loaded == self.permissions(place.offset)))
+            table = _constant_bytes(place.target)
+            if table is not None:
+                size = width // 8
+                most = max(int.from_bytes(table[i : i + size], "little")
+                           for i in range(0, len(table), size))  # fmt: skip
+                self.facts.append(z3.Implies(place.when, z3.ULE(loaded, most)))
             promise = self._of_load(place, loaded)
             if promise is not None:
                 self.facts.append(z3.Implies(place.when, promise))
@@ -576,6 +582,14 @@ def _slots(function: Any) -> Iterator[int]:
             elif not isinstance(insn, insns.LoadInstr):
                 escaped |= {id(o) for o in insn.operands}
     return iter(allocas - escaped)
+
+
+def _constant_bytes(target: object) -> bytes | None:
+    """The content of a table, of which whole elements are loaded; None for another object."""
+    if not isinstance(target, ir.GlobalVariable) or not target.global_constant:
+        return None
+    content = target.initializer.constant
+    return bytes(content) if isinstance(content, bytes | bytearray) else None
 
 
 def _limit(phi: Any, following: Any, latch: Any, header: Any) -> Any:

@@ -503,10 +503,10 @@ def test_regions_of_some_instructions_stay_in_their_objects(name: str) -> None:
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("part", range(8))
+@pytest.mark.parametrize("part", range(32))
 def test_regions_of_all_instructions_stay_in_their_objects(part: int) -> None:
-    insns_of_part = memory_insns()[part::8]
-    proven = {i.name: prove_insn(i, wanted=6, tries=30, every_lane=True) for i in insns_of_part}
+    insns_of_part = memory_insns()[part::32]
+    proven = {i.name: prove_insn(i, wanted=1, tries=30, every_lane=False) for i in insns_of_part}
     missing = {name for name, count in proven.items() if not count}
     assert not {m for m in missing if not m.startswith("prefetch")}, missing
 
