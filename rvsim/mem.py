@@ -31,7 +31,7 @@ R: Final = 1
 W: Final = 2
 X: Final = 4
 MAPPED: Final = 0x80
-"""Marks a page that exists, also when nothing may touch it; the bits 8 to 0x40 are spare."""
+"""Marks a page that may hold data, also when nothing may touch it now; 8 to 0x40 are spare."""
 
 ADDRESS_SPACE: Final = 1 << 38
 """What a process may map under Sv39, as Linux has it."""
@@ -174,7 +174,12 @@ class Memory:
                 )
             self._committed.add(pages.start, pages.stop)
         self._forget_promises(pages)
-        self._set_permission(pages, bytes([MAPPED | perm]) * (pages.stop - pages.start))
+        self._write(pages, MAPPED | perm)
+
+    def _write(self, pages: slice, byte: int) -> None:
+        """Enter a permission; what has never been accessible has none, and is not touched."""
+        for start, stop in self._committed.parts(pages.start, pages.stop):
+            self._set_permission(slice(start, stop), bytes([byte]) * (stop - start))
 
     @property
     def left(self) -> int:
@@ -192,9 +197,7 @@ class Memory:
         self._forget_promises(pages)
         for start, stop in self._committed.gaps(pages.start, pages.stop):
             self._promised.setdefault(perm, Areas()).add(start, stop)
-            self._set_permission(slice(start, stop), bytes([MAPPED]) * (stop - start))
-        for start, stop in self._committed.parts(pages.start, pages.stop):
-            self._set_permission(slice(start, stop), bytes([MAPPED | perm]) * (stop - start))
+        self._write(pages, MAPPED | perm)
 
     def keep_promise(self, addr: int, length: int, need: int) -> bool:
         """Whether some of the pages were promised, and have become accessible: try again."""
@@ -234,9 +237,9 @@ class Memory:
         page = addr // PAGE
         return any(areas.covers(page, page + 1) for areas in self._promised.values())
 
-    def mapped_pages(self) -> npt.NDArray[np.intp]:
-        """Numbers of all pages that are mapped, in order."""
-        runs = [np.arange(a, b) for a, b in self.areas.parts(0, self.size // PAGE)]
+    def held_pages(self) -> npt.NDArray[np.intp]:
+        """Numbers of all pages that may hold data, in order."""
+        runs = [np.arange(a, b) for a, b in self._committed.parts(0, self.size // PAGE)]
         return np.concatenate(runs) if runs else np.zeros(0, np.intp)
 
     def take_over(self, addr: int, length: int, source: int) -> None:
@@ -245,7 +248,7 @@ class Memory:
         by = pages.start - like.start
         for start, stop in self._committed.parts(like.start, like.stop):
             self._committed.add(start + by, stop + by)
-        self._set_permission(pages, bytes(self._perm[like]))
+            self._set_permission(slice(start + by, stop + by), self._perm[start:stop])
         for areas in self._promised.values():
             for start, stop in areas.parts(like.start, like.stop):
                 areas.add(start + by, stop + by)
@@ -272,8 +275,7 @@ class Memory:
         pages = self._pages(addr, length)
         for start, stop in self._committed.parts(pages.start, pages.stop):
             self.zero(start * PAGE, (stop - start) * PAGE)
-        for start, stop in self.areas.parts(pages.start, pages.stop):
-            self._set_permission(slice(start, stop), bytes(stop - start))
+        self._write(pages, 0)
         self._committed.remove(pages.start, pages.stop)
         self._forget_promises(pages)
         self.areas.remove(pages.start, pages.stop)

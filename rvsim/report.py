@@ -169,7 +169,7 @@ def _what_is_wrong(machine: Machine, addr: int) -> str:
     if addr >= memory.size:
         return f"outside the guest's address space of {memory.size:#x} bytes"
     perm = int(memory.perm[addr // PAGE])
-    if perm:
+    if memory.mapped(addr, 1):
         return f"{_what_is_at(machine, addr)} is {_permission_text(perm)}"
     return f"nothing is mapped there{_neighbour(machine, addr)}"
 

@@ -50,7 +50,7 @@ class Snapshot:
     @staticmethod
     def of(interp: Interpreter) -> Snapshot:
         memory = interp.memory
-        pages = memory.mapped_pages()
+        pages = memory.held_pages()
         return Snapshot(
             interp.state.snapshot(),
             memory.perm[pages],
@@ -62,7 +62,7 @@ class Snapshot:
         """Put a hart of the same configuration where this one was."""
         interp.state.buffer[:] = memoryview(self.state)
         memory = interp.memory
-        for page in np.setdiff1d(memory.mapped_pages(), self.pages).tolist():
+        for page in np.setdiff1d(memory.held_pages(), self.pages).tolist():
             memory.unmap(page * PAGE, PAGE)
         different = memory.perm[self.pages] != self.perm
         for page, perm in zip(self.pages[different], self.perm[different], strict=True):
@@ -112,13 +112,13 @@ def _state_differences(expected: State, got: State) -> Iterator[str]:
 def memory_differences(expected: Interpreter, got: Interpreter) -> list[str]:
     """The first bytes of memory that differ, or the first page that isn't mapped the same."""
     one, other = expected.memory, got.memory
-    pages = np.union1d(one.mapped_pages(), other.mapped_pages())
+    pages = np.union1d(one.held_pages(), other.held_pages())
     different = pages[one.perm[pages] != other.perm[pages]]
     if different.size:
         page = int(different[0])
         perms = f"numpy {int(one.perm[page]):#x}, jit {int(other.perm[page]):#x}"
         return [f"permission of page {page * PAGE:#x}: {perms}"]
-    mapped = one.mapped_pages()
+    mapped = one.held_pages()
     a, b = one.data.reshape(-1, PAGE)[mapped], other.data.reshape(-1, PAGE)[mapped]
     rows, columns = np.nonzero(a != b)
     return [

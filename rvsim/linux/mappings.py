@@ -91,13 +91,21 @@ class Mappings:
                 yield Span(at, end)
 
 
-_EDGE: Final = np.zeros(1, np.uint8)
+_EDGE: Final = np.full(1, 0xFF, np.uint8)
+"""No page has this permission."""
 
 
 def _runs(memory: Memory) -> Iterator[tuple[int, int]]:
     """Mapped pages next to each other with the same permissions."""
     for start, stop in memory.areas.parts(0, memory.size // PAGE):
-        perms = memory.perm[start:stop]
-        changes = np.flatnonzero(np.diff(perms, prepend=_EDGE, append=_EDGE))
-        for first, last in pairwise(changes.tolist()):
-            yield (start + first) * PAGE, (start + last) * PAGE
+        at = start * PAGE
+        for held, length in memory.holding(at, stop * PAGE - at):
+            if at < held:
+                yield at, held
+            perms = memory.perm[held // PAGE : (held + length) // PAGE]
+            changes = np.flatnonzero(np.diff(perms, prepend=_EDGE, append=_EDGE)) * PAGE
+            for first, last in pairwise(changes.tolist()):
+                yield held + first, held + last
+            at = held + length
+        if at < stop * PAGE:
+            yield at, stop * PAGE

@@ -173,7 +173,7 @@ def _mapped_pages(process: LinuxProcess) -> int:
 def _statm(process: LinuxProcess) -> bytes:
     pages = _mapped_pages(process)
     memory = process.memory
-    code = int(np.count_nonzero(memory.perm[memory.mapped_pages()] & X))
+    code = int(np.count_nonzero(memory.perm[memory.held_pages()] & X))
     return f"{pages} {pages} 0 {code} 0 {pages - code} 0\n".encode()
 
 

@@ -71,7 +71,7 @@ VARIED = [
 
 def mapped_memory(machine: Machine) -> bytes:
     pages = machine.memory.data.reshape(-1, PAGE)
-    return pages[machine.memory.mapped_pages()].tobytes()
+    return pages[machine.memory.held_pages()].tobytes()
 
 
 def everything(machine: Machine) -> tuple[bytes, bytes]:

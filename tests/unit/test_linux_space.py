@@ -167,5 +167,5 @@ def test_the_layout_is_the_same_in_any_space():
         one.process.start(one.state)
     assert small.state.snapshot() == large.state.snapshot()
     assert small.mmap() == large.mmap()
-    assert np.array_equal(small.memory.mapped_pages(), large.memory.mapped_pages())
+    assert np.array_equal(small.memory.held_pages(), large.memory.held_pages())
     assert small.memory.read(DATA, PAGE) == large.memory.read(DATA, PAGE)
