@@ -53,11 +53,11 @@ VARIED = [
     step("vsetvli", rd=5, rs1=0, vtypei=E32M2),  # loop
     step("vle32.v", vm=1, rs1=9, vd=4),
     step("vadd.vx", vm=1, vs2=4, rs1=8, vd=4),
+    *system_call(SYS_WRITE, 1, DATA, 4),  # leaves no vector state
     step("vsetivli", rd=5, uimm=5, vtypei=E8M1),
     step("vadd.vi", vm=1, vs2=4, imm=1, vd=4),
     read_csr(6, "instret"),
     step("sd", rs1=9, rs2=6, imm=64),
-    *system_call(SYS_WRITE, 1, DATA, 4),
     step("csrrwi", rd=0, csr=CSR["vstart"], uimm=2),
     step("vadd.vi", vm=1, vs2=4, imm=1, vd=4),
     read_csr(7, "cycle"),
