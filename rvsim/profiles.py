@@ -41,7 +41,11 @@ def extension_titles() -> dict[str, str]:
 
 
 def expand(names: Iterable[str]) -> frozenset[str]:
-    """The names and all they imply; RvsimError for an unknown one."""
+    """The names, all they imply and what they give together; RvsimError for an unknown one.
+
+    >>> "zcd" in expand(["c", "d"]), "zcd" in expand(["c", "f"])
+    (True, False)
+    """
     known = _table("extensions")
     found: set[str] = set()
     pending = list(names)
@@ -54,7 +58,8 @@ def expand(names: Iterable[str]) -> frozenset[str]:
         elif name not in found:
             found.add(name)
             pending += known.get(name, {}).get("implies", ())
-    return frozenset(found)
+    given = (n for n, e in known.items() if found.issuperset(e.get("given_by", (n,))))
+    return frozenset({*found, *given})
 
 
 def gives(extensions: frozenset[str], name: str) -> bool:
@@ -65,8 +70,9 @@ def gives(extensions: frozenset[str], name: str) -> bool:
     [True, True, True, False, False]
     """
     entry = _table("extensions").get(name, {})
-    others = entry["implies"] if entry.get("shorthand") else entry.get("given_by", ())
-    return name in extensions or (bool(others) and all(gives(extensions, o) for o in others))
+    if entry.get("shorthand"):
+        return all(gives(extensions, other) for other in entry["implies"])
+    return name in extensions
 
 
 def _did_you_mean(name: str, known: Iterable[str]) -> str:

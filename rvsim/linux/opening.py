@@ -21,6 +21,7 @@ from rvsim.linux.files import (
     O_CREAT,
     O_DIRECTORY,
     O_EXCL,
+    O_NOFOLLOW,
     O_TMPFILE,
     Folder,
     HostFile,
@@ -46,7 +47,7 @@ def open_place(tree: FileTree, place: Place, flags: int, mode: int) -> OpenFile:
         return _made(place, flags, mode)
     if flags & O_CREAT and flags & O_EXCL:
         raise CallError(EEXIST)
-    if isinstance(place.node, Magic):
+    if isinstance(place.node, Magic) and not flags & O_NOFOLLOW:
         return _reopened(place.node, flags)
     if place.is_folder:
         if writes(flags) or flags & O_CREAT:

@@ -15,7 +15,15 @@ from rvsim.linux.nodes import Directory, Link, Magic, Node, Text
 from rvsim.linux.signals import SIG_IGN
 from rvsim.linux.spots import Mount, guest_path
 from rvsim.linux.status import USER_ID, status_of
-from rvsim.linux.system import CLOCK_TICKS, LIMITS, PARENT_ID, PROCESS_ID, UNAME, UNLIMITED
+from rvsim.linux.system import (
+    CLOCK_TICKS,
+    LIMITS,
+    PARENT_ID,
+    PROCESS_ID,
+    RLIMIT_SIGPENDING,
+    UNAME,
+    UNLIMITED,
+)
 from rvsim.mem import PAGE, R, W, X
 
 if TYPE_CHECKING:
@@ -224,7 +232,7 @@ def _status(process: LinuxProcess) -> bytes:
         "VmHWM": f"{kib:8} kB", "VmRSS": f"{kib:8} kB",
         "VmStk": f"{process.stack.size // 1024:8} kB",
         "Threads": 1,
-        "SigQ": "0/1024",
+        "SigQ": f"{process.signals.queued}/{process.limits[RLIMIT_SIGPENDING][0]}",
         "SigPnd": f"{0:016x}", "ShdPnd": f"{pending:016x}",
         "SigBlk": f"{blocked:016x}",
         "SigIgn": f"{ignored:016x}", "SigCgt": f"{caught:016x}",

@@ -113,12 +113,13 @@ class Signals:
     """The set of signals that are pending."""
     sent: int = 0
     """How many have become pending so far."""
+    queued: int = 0
+    """How many are pending; of a kind that queues up, each one counts."""
     saved_mask: int | None = None
     """The mask to come back to after `rt_sigsuspend` and the like."""
     stack: tuple[int, int] | None = None
     """Start and size of the alternate stack."""
     _queues: dict[int, deque[Signal]] = field(default_factory=dict)
-    _queued: int = 0
     _wakes: int | None = None
     """The signals that are not ignored, if it is known."""
     _trampoline: int = 0
@@ -129,10 +130,10 @@ class Signals:
         if number < SIGRTMIN:
             if self.pending_bits >> number - 1 & 1:
                 return
-        elif self._queued >= self.most_queued():
+        elif self.queued >= self.most_queued():
             raise CallError(EAGAIN)
         self._queues.setdefault(number, deque()).append(signal)
-        self._queued += 1
+        self.queued += 1
         self.sent += 1
         self.pending_bits |= 1 << number - 1
 
@@ -144,7 +145,7 @@ class Signals:
         number = (bits & -bits).bit_length()
         queue = self._queues[number]
         signal = queue.popleft()
-        self._queued -= 1
+        self.queued -= 1
         if not queue:
             self.pending_bits &= ~(1 << number - 1)
         return signal

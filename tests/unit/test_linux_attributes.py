@@ -23,7 +23,8 @@ from tests.unit.linux_guest import AT_FDCWD, DATA, Guest
 
 NOW, OMIT = (1 << 30) - 1, (1 << 30) - 2
 OTHER = DATA + 1024
-NOFOLLOW = 0x100
+NOFOLLOW, EMPTY_PATH = 0x100, 0x1000
+FCHMODAT2 = 452
 SYMLINKAT, LINKAT, MKNODAT, FCHMOD, FCHMODAT, FCHOWNAT, FCHOWN, UTIMENSAT = (
     *(36, 37, 33, 52, 53, 54, 55, 88),
 )
@@ -56,6 +57,10 @@ def link(guest: Guest, old: str, new: str, flags: int = 0) -> int:
 
 def chmod(guest: Guest, path: str, mode: int) -> int:
     return guest.call(FCHMODAT, AT_FDCWD, guest.text(path), mode)
+
+
+def chmod2(guest: Guest, path: str, mode: int, flags: int, dirfd: int = AT_FDCWD) -> int:
+    return guest.call(FCHMODAT2, dirfd, guest.text(path), mode, flags)
 
 
 def set_times(guest: Guest, path: str, *words: int, flags: int = 0) -> int:
@@ -162,3 +167,41 @@ def test_no_file_has_extended_attributes(guest: Guest, follow: int):
     fd = guest.open("/w/file")
     assert [guest.call(n, fd, name, DATA, 8, 0) for n in (7, 10, 16)] == [EOPNOTSUPP] * 3
     assert guest.call(13, fd, DATA, 8) == 0
+
+
+def test_fchmodat2_is_for_names_and_for_open_files(guest: Guest, folder: Path) -> None:
+    """fchmodat2 of Linux 6.6: a link has no permissions, and an empty path is the descriptor."""
+    file = folder / "w" / "file"
+    assert chmod2(guest, "/w/file", 0o600, NOFOLLOW) == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert symlink(guest, "file", "/w/link") == 0
+    assert chmod2(guest, "/w/link", 0o777, NOFOLLOW) == EOPNOTSUPP
+    assert stat.S_IMODE(file.stat().st_mode) == 0o600
+    assert chmod2(guest, "/w/link", 0o640, 0) == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o640
+    fd = guest.open("/w/file")
+    assert chmod2(guest, "", 0o644, EMPTY_PATH, fd) == 0
+    assert stat.S_IMODE(file.stat().st_mode) == 0o644
+    assert chmod2(guest, "", 0o644, 0, fd) == ENOENT
+    assert chmod2(guest, "/w/file", 0o644, 1) == EINVAL
+    assert chmod2(guest, "/r/file", 0o644, NOFOLLOW) == EROFS
+
+
+def test_an_open_file_is_changed_by_its_magic_link(guest: Guest, folder: Path) -> None:
+    """What /proc/self/fd/N leads to is the open file, whatever has its name by now."""
+    file, moved = folder / "w" / "file", folder / "w" / "moved"
+    link = f"/proc/self/fd/{guest.open('/w/file')}"
+    file.rename(moved)
+    file.symlink_to(folder / "secret")
+    secret = os.stat(folder / "secret")
+    assert chmod(guest, link, 0o600) == 0
+    assert stat.S_IMODE(moved.stat().st_mode) == 0o600
+    guest.memory.write(DATA + 2048, struct.pack("<4q", 5, 0, 7, 0))
+    assert guest.call(UTIMENSAT, AT_FDCWD, guest.text(link), DATA + 2048, 0) == 0
+    assert (moved.stat().st_atime, moved.stat().st_mtime) == (5, 7)
+    assert guest.call(FCHOWNAT, AT_FDCWD, guest.text(link), 1000, 1000, 0) == 0
+    assert os.stat(folder / "secret") == secret
+    to_read = f"/proc/self/fd/{guest.open('/r/file')}"
+    assert chmod(guest, to_read, 0o600) == EROFS
+    assert chmod(guest, "/proc/self/fd/0", 0o600) == EPERM
+    assert guest.call(FCHOWNAT, AT_FDCWD, guest.text(""), 1000, 1000, 0) == ENOENT

@@ -20,6 +20,7 @@ from rvsim.linux.errno import (
     EFAULT,
     EINVAL,
     EISDIR,
+    ELOOP,
     EMFILE,
     ENODEV,
     ENOENT,
@@ -35,6 +36,7 @@ from rvsim.toolchain import build_kernel
 from tests.unit.linux_guest import AT_FDCWD, DATA, HEAP, IMAGE, PRIVATE, SHARED, Guest
 
 WRONLY, RDWR, CREAT, EXCL, TRUNC, APPEND = 1, 2, 0o100, 0o200, 0o1000, 0o2000
+NOFOLLOW = 0o400000
 DIRECTORY, CLOEXEC = 0o200000, 0o2000000
 OUT = DATA + PAGE
 
@@ -401,6 +403,7 @@ def test_the_executable_can_be_read_and_is_named(tmp_path: Path):
     assert guest.readlink("/proc/self/exe") == os.fsencode(program)
     assert guest.read(guest.open("/proc/self/exe")) == b"\x7fELF"
     assert guest.open("/proc/self/exe", WRONLY) == EACCES
+    assert guest.open("/proc/self/exe", NOFOLLOW) == ELOOP
     assert guest.stat("/proc/self/exe") == 0
     assert struct.unpack_from("<QQIIIIQQq", guest.memory.read(OUT, 56))[1] == source.status.st_ino
     assert guest.open(str(program)) == ENOENT

@@ -12,6 +12,7 @@ from rvsim.linux.errno import EACCES, EINVAL, ENODEV, ENOENT, ENOTDIR
 from rvsim.linux.grants import FileTree
 from rvsim.linux.mappings import Mappings, Span
 from rvsim.linux.opening import open_place
+from rvsim.linux.system import LIMITS, RLIMIT_SIGPENDING
 from rvsim.machine import Machine
 from rvsim.mem import PAGE, Memory, R, W
 from rvsim.profiles import make_config, profile
@@ -177,6 +178,7 @@ def test_what_was_set_shows(guest: Guest):
     assert int(status["SigCgt"], 16) == 1 << 9
     assert int(status["SigIgn"], 16) == 1 << 12
     assert int(status["SigBlk"], 16) == int(status["ShdPnd"], 16) == 1 << 14
+    assert status["SigQ"] == f"1/{LIMITS[RLIMIT_SIGPENDING][0]}"
     assert text(guest, "/proc/self/mounts").splitlines()[-1] == "grant /d\\040x grant rw 0 0"
 
 

@@ -30,6 +30,14 @@ def test_shorthands_of_vector_cryptography(name: str, members: set[str]) -> None
     assert not {e for e in found - without - members if e.startswith("zvb") or e == "zvkg"} - {name}
 
 
+@pytest.mark.parametrize(
+    ("isa", "has"), [("rv64gcv", True), ("rv64ic_v", True), ("rv64imafc", False), ("rv64g", False)]
+)
+def test_compressed_doubles_come_with_c_and_d(isa: str, has: bool) -> None:
+    """Zc: the C extension is Zca, and Zcd where there is D."""
+    assert ("zcd" in parse_isa(isa)[0]) == has
+
+
 @pytest.mark.parametrize("insn", CRYPTO, ids=lambda insn: insn.name)
 def test_vector_cryptography_is_in_the_generic_profile_only(insn: Insn) -> None:
     assert insn.is_in(make_config("generic-rv64gcv"))

@@ -7,7 +7,7 @@ import struct
 import time
 from typing import TYPE_CHECKING, Final
 
-from rvsim.linux.calls.paths import existing
+from rvsim.linux.calls.paths import existing, file_behind
 from rvsim.linux.clock import SECOND
 from rvsim.linux.errno import EINVAL, EOPNOTSUPP, EPERM, CallError, from_host
 from rvsim.linux.places import Place
@@ -37,12 +37,29 @@ def fchmod(process: LinuxProcess, fd: Int, mode: Mode) -> int:
 
 @syscall(53, "fchmodat")
 def fchmodat(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode) -> int:
-    """Set the permissions of a file; those of a link are not its own."""
-    with existing(process, dirfd, process.text(path)) as place:
+    """Set the permissions of a file."""
+    return fchmodat2(process, dirfd, path, mode, Flags(0))
+
+
+@syscall(452, "fchmodat2")
+def fchmodat2(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode, flags: Flags) -> int:
+    """Set the permissions of a file, or of an open one where there is no path; links have none."""
+    if flags & ~(_AT_SYMLINK_NOFOLLOW | _AT_EMPTY_PATH):
+        return EINVAL
+    name = process.text(path)
+    if not name and flags & _AT_EMPTY_PATH and dirfd != _AT_FDCWD:
+        return fchmod(process, dirfd, mode)
+    follow = not flags & _AT_SYMLINK_NOFOLLOW
+    with existing(process, dirfd, _named(name, flags), follow=follow) as place:
+        file = file_behind(place) if follow else None
+        if file is not None:
+            return _chmod(file.host_to_change(), mode)
         _check_own(place)
-        folder, name = place.host()
+        if place.is_link:
+            return EOPNOTSUPP
+        folder, entry = place.host()
         try:
-            fd = os.open(name, _LOOK, dir_fd=folder)
+            fd = os.open(entry, _LOOK, dir_fd=folder)
         except OSError as error:
             raise from_host(error) from None
         try:
@@ -57,6 +74,11 @@ def _chmod(fd: int, mode: int) -> int:
     except OSError as error:
         raise from_host(error) from None
     return 0
+
+
+def _named(name: bytes, flags: int) -> bytes:
+    """The path to walk: none at all is the folder itself where a flag allows it."""
+    return b"." if not name and flags & _AT_EMPTY_PATH else name
 
 
 def _check_own(place: Place) -> None:
@@ -80,8 +102,12 @@ def fchownat(
     if not name and flags & _AT_EMPTY_PATH and dirfd != _AT_FDCWD:
         return fchown(process, dirfd, user, group)
     follow = not flags & _AT_SYMLINK_NOFOLLOW
-    with existing(process, dirfd, name or b".", follow=follow) as place:
-        _check_own(place)
+    with existing(process, dirfd, _named(name, flags), follow=follow) as place:
+        file = file_behind(place) if follow else None
+        if file is None:
+            _check_own(place)
+        else:
+            file.host_to_change()
     return _chown(user, group)
 
 
@@ -111,6 +137,10 @@ def utimensat(process: LinuxProcess, dirfd: Int, path: Text, times: Addr, flags:
         return _set_times(os.fstat(fd), wanted, fd)
     follow = not flags & _AT_SYMLINK_NOFOLLOW
     with existing(process, dirfd, name, follow=follow) as place:
+        file = file_behind(place) if follow else None
+        if file is not None:
+            fd = file.host_to_change()
+            return _set_times(os.fstat(fd), wanted, fd)
         _check_own(place)
         folder, entry = place.host()
         try:

@@ -38,8 +38,11 @@ _W_OK, _X_OK = 2, 1
 
 
 def _start(process: LinuxProcess, dirfd: int, path: bytes) -> Spot | None:
-    """The folder that a relative path starts from; None for the working directory."""
-    if path.startswith(b"/") or dirfd == AT_FDCWD:
+    """The folder that a relative path starts from; None for the working directory.
+
+    An empty path leads nowhere, whatever the descriptor.
+    """
+    if not path or path.startswith(b"/") or dirfd == AT_FDCWD:
         return None
     spot = process.files[dirfd].spot
     if spot is None:
@@ -120,11 +123,14 @@ def _status(process: LinuxProcess, dirfd: int, path: bytes, flags: int) -> Statu
 
 def _reached(place: Place, follow: bool) -> Status:
     """What is at a place; of a magic link, what it leads to."""
-    if follow and isinstance(place.node, Magic):
-        found = place.node.leads_to()
-        if isinstance(found, OpenFile):
-            return found.status()
-    return place.require()
+    file = file_behind(place) if follow else None
+    return place.require() if file is None else file.status()
+
+
+def file_behind(place: Place) -> OpenFile | None:
+    """The open file that a magic link at a place leads to; None if there is no such link."""
+    found = place.node.leads_to() if isinstance(place.node, Magic) else None
+    return found if isinstance(found, OpenFile) else None
 
 
 @syscall(79, "newfstatat")
