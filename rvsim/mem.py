@@ -83,7 +83,8 @@ def _reserve_first(sizes: list[int]) -> tuple[mmap.mmap, int]:
     left, last = address_space_left(), sizes[-1]
     raise RvsimError(
         f"the host cannot reserve {last:#x} bytes of guest memory ({why})",
-        hint=f"ulimit -v leaves {left >> 20} MiB: ask for a smaller memory, as in --memory 64M"
+        hint=f"ulimit -v leaves {left >> 20} MiB: ask for a smaller memory, as in "
+        f"--memory {max(left >> 21, 1)}M"
         if left < last
         else "ask for a smaller memory",
     )

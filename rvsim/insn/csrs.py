@@ -95,8 +95,8 @@ def hidden_by_linux(config: Config, number: int) -> str | None:
 
 def note(config: Config, number: int) -> str | None:
     """What is to be said of an access that works here, and not on a board."""
-    if not _is_hidden_on_boards(config, number):
-        return None
+    if not _is_hidden_on_boards(config, number) or hidden_by_linux(config, number):
+        return None  # the trap tells it
     return (
         f"Linux hides {CSRS[number].name} from user mode since 6.6, as --user-counters trap does:"
         " use rdtime or perf_event_open"
