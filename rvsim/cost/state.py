@@ -49,7 +49,6 @@ _COUNTS: Final = (
     "missed_line",  # the line of the last store that missed, plus 1
     "eviction",  # cycles that dirty victims add to the next load
     "dram_direction",  # 1 after a write
-    "random",  # state of the replacement of L2
     "next_stream",  # the stream to replace next
     "extra",  # of an access, while its lines are gone through
     "element_extra",  # of a strided or indexed access, while its elements are gone through
@@ -135,4 +134,3 @@ def reset(arrays: dict[str, memoryview]) -> None:
             arrays[name][i] = EPOCH
     for name in _TIMES:
         arrays["core"][_WORDS[name]] = EPOCH
-    arrays["core"][_WORDS["random"]] = 12345

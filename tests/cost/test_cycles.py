@@ -230,16 +230,17 @@ def test_a_page_that_the_tlb_does_not_hold() -> None:
 
 
 def test_branches_without_a_pattern_do_not_spoil_those_of_others() -> None:
-    """Forty branches, each taken in one of eight rounds by chance: not many more are missed."""
-    one = "mul t0, t0, a0; add t0, t0, a1; srli t1, t0, 61; beqz t1, 1f; nop; 1:"
+    """Two hundred that go the rarer way in one of eight rounds: not many more are missed."""
+    draw = "mul t0, t0, a0; add t0, t0, a1; srli t1, t0, 61;"
+    both = f"{draw} beqz t1, 1f; nop; 1: {draw} bnez t1, 1f; nop; 1:"
     source = f""".globl main; main: li a0, 6364136223846793005; li a1, 1442695040888963407
         li s0, 40
-        2: {one * 40}; addi s0, s0, -1; bnez s0, 2b; ebreak"""
+        2: {both * 100}; addi s0, s0, -1; beqz s0, 3f; j 2b; 3: ebreak"""
     machine = Machine(cost="x60", engine="numpy")
     machine.load(assemble(source))
     machine.run()
     assert machine.cost is not None
-    assert machine.cost.stalls["branch"] / 9 < 0.2 * 40 * 40
+    assert machine.cost.stalls["branch"] / 9 < 0.185 * 200 * 40
 
 
 def test_a_line_that_was_asked_for() -> None:
