@@ -186,6 +186,12 @@ def test_a_wait_of_centuries_has_no_end_and_is_told_as_one(
         guest.call(number, *arguments)
 
 
+def test_pause_waits_for_a_signal_and_is_told_so(guest: Guest):
+    """The C library makes a ppoll of no files of it."""
+    with pytest.raises(BlockedForEver, match="waits for a signal that nobody can send"):
+        guest.call(73, 0, 0, 0, 0, 8)
+
+
 def test_sleeps_that_add_up_to_centuries_have_no_end_either(guest: Guest):
     year = 365 * 86400
     for _ in range(292):

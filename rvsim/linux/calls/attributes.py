@@ -7,7 +7,13 @@ import struct
 import time
 from typing import TYPE_CHECKING, Final
 
-from rvsim.linux.calls.paths import existing, file_behind
+from rvsim.linux.calls.paths import (
+    AT_EMPTY_PATH,
+    AT_FDCWD,
+    AT_SYMLINK_NOFOLLOW,
+    existing,
+    file_behind,
+)
 from rvsim.linux.clock import SECOND
 from rvsim.linux.errno import EINVAL, EOPNOTSUPP, EPERM, CallError, from_host
 from rvsim.linux.places import Place
@@ -17,8 +23,6 @@ from rvsim.linux.table import Addr, Flags, Int, Mode, Size, Text, syscall
 if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
 
-_AT_FDCWD: Final = -100
-_AT_SYMLINK_NOFOLLOW, _AT_EMPTY_PATH = 0x100, 0x1000
 _UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
 _PERMISSIONS: Final = 0o777
 """Bits of a mode that reach the host: not those by which a program runs as somebody else."""
@@ -44,12 +48,12 @@ def fchmodat(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode) -> int:
 @syscall(452, "fchmodat2")
 def fchmodat2(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode, flags: Flags) -> int:
     """Set the permissions of a file, or of an open one where there is no path; links have none."""
-    if flags & ~(_AT_SYMLINK_NOFOLLOW | _AT_EMPTY_PATH):
+    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         return EINVAL
     name = process.text(path)
-    if not name and flags & _AT_EMPTY_PATH and dirfd != _AT_FDCWD:
+    if not name and flags & AT_EMPTY_PATH and dirfd != AT_FDCWD:
         return fchmod(process, dirfd, mode)
-    follow = not flags & _AT_SYMLINK_NOFOLLOW
+    follow = not flags & AT_SYMLINK_NOFOLLOW
     with existing(process, dirfd, _named(name, flags), follow=follow) as place:
         file = file_behind(place) if follow else None
         if file is not None:
@@ -78,7 +82,7 @@ def _chmod(fd: int, mode: int) -> int:
 
 def _named(name: bytes, flags: int) -> bytes:
     """The path to walk: none at all is the folder itself where a flag allows it."""
-    return b"." if not name and flags & _AT_EMPTY_PATH else name
+    return b"." if not name and flags & AT_EMPTY_PATH else name
 
 
 def _check_own(place: Place) -> None:
@@ -96,12 +100,12 @@ def fchownat(
     process: LinuxProcess, dirfd: Int, path: Text, user: Int, group: Int, flags: Flags
 ) -> int:
     """Give a file to its owner; nobody else may have it."""
-    if flags & ~(_AT_SYMLINK_NOFOLLOW | _AT_EMPTY_PATH):
+    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         return EINVAL
     name = process.text(path)
-    if not name and flags & _AT_EMPTY_PATH and dirfd != _AT_FDCWD:
+    if not name and flags & AT_EMPTY_PATH and dirfd != AT_FDCWD:
         return fchown(process, dirfd, user, group)
-    follow = not flags & _AT_SYMLINK_NOFOLLOW
+    follow = not flags & AT_SYMLINK_NOFOLLOW
     with existing(process, dirfd, _named(name, flags), follow=follow) as place:
         file = file_behind(place) if follow else None
         if file is None:
@@ -128,14 +132,14 @@ def _chown(user: int, group: int) -> int:
 @syscall(88, "utimensat")
 def utimensat(process: LinuxProcess, dirfd: Int, path: Text, times: Addr, flags: Flags) -> int:
     """Set when a file was read and changed, or an open one's times where there is no path."""
-    if flags & ~(_AT_SYMLINK_NOFOLLOW | _AT_EMPTY_PATH):
+    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
         return EINVAL
     wanted = _times(process, times)
     name = process.text(path) if path else b""
-    if not path or (not name and flags & _AT_EMPTY_PATH):
+    if not path or (not name and flags & AT_EMPTY_PATH):
         fd = process.files[dirfd].host_to_change()
         return _set_times(os.fstat(fd), wanted, fd)
-    follow = not flags & _AT_SYMLINK_NOFOLLOW
+    follow = not flags & AT_SYMLINK_NOFOLLOW
     with existing(process, dirfd, name, follow=follow) as place:
         file = file_behind(place) if follow else None
         if file is not None:
@@ -188,7 +192,7 @@ def _set_times(
 
 
 def _no_attributes(process: LinuxProcess, path: int, *, follow: bool) -> int:
-    with existing(process, _AT_FDCWD, process.text(path), follow=follow):
+    with existing(process, AT_FDCWD, process.text(path), follow=follow):
         return EOPNOTSUPP
 
 
@@ -239,14 +243,14 @@ def fgetxattr(process: LinuxProcess, fd: Int, name: Text, value: Addr, size: Siz
 @syscall(11, "listxattr")
 def listxattr(process: LinuxProcess, path: Text, names: Addr, size: Size) -> int:
     """No file has extended attributes: the list is empty."""
-    with existing(process, _AT_FDCWD, process.text(path)):
+    with existing(process, AT_FDCWD, process.text(path)):
         return 0
 
 
 @syscall(12, "llistxattr")
 def llistxattr(process: LinuxProcess, path: Text, names: Addr, size: Size) -> int:
     """No file has extended attributes: the list is empty."""
-    with existing(process, _AT_FDCWD, process.text(path), follow=False):
+    with existing(process, AT_FDCWD, process.text(path), follow=False):
         return 0
 
 

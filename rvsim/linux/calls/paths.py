@@ -31,7 +31,8 @@ if TYPE_CHECKING:
     from rvsim.linux.process import LinuxProcess
 
 AT_FDCWD: Final = -100
-_AT_SYMLINK_NOFOLLOW, _AT_REMOVEDIR, _AT_EMPTY_PATH = 0x100, 0x200, 0x1000
+AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000
+_AT_REMOVEDIR: Final = 0x200
 _AT_NO_AUTOMOUNT, _AT_STATX_SYNC_TYPE = 0x800, 0x6000
 _RENAME_NOREPLACE: Final = 1
 _W_OK, _X_OK = 2, 1
@@ -110,13 +111,13 @@ def _open(process: LinuxProcess, dirfd: int, path: bytes, flags: int, mode: int)
 
 
 def _status(process: LinuxProcess, dirfd: int, path: bytes, flags: int) -> Status:
-    if flags & ~(_AT_SYMLINK_NOFOLLOW | _AT_EMPTY_PATH | _AT_NO_AUTOMOUNT):
+    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | _AT_NO_AUTOMOUNT):
         raise CallError(EINVAL)
-    if not path and flags & _AT_EMPTY_PATH:
+    if not path and flags & AT_EMPTY_PATH:
         if dirfd != AT_FDCWD:
             return process.files[dirfd].status()
         path = b"."
-    follow = not flags & _AT_SYMLINK_NOFOLLOW
+    follow = not flags & AT_SYMLINK_NOFOLLOW
     with existing(process, dirfd, path, follow=follow) as place:
         return _reached(place, follow)
 
@@ -165,7 +166,7 @@ def faccessat2(process: LinuxProcess, dirfd: Int, path: Text, mode: Int, flags: 
 def _access(process: LinuxProcess, dirfd: int, path: bytes, mode: int, flags: int) -> int:
     if not 0 <= mode <= 7:
         return EINVAL
-    follow = not flags & _AT_SYMLINK_NOFOLLOW
+    follow = not flags & AT_SYMLINK_NOFOLLOW
     with existing(process, dirfd, path, follow=follow) as place:
         permissions = _reached(place, follow).mode
         if mode & _X_OK and not permissions & 0o111:

@@ -49,7 +49,8 @@ def _wait(
     until: int | None,
     mask: int | None,
 ) -> None:
-    why = "the program waits for files that nobody else reads or writes"
+    what = "files that nobody else reads or writes" if files else "a signal that nobody can send"
+    why = f"the program waits for {what}"
     with process.signals.masked(mask):
         process.waiter.wait(why, until=until, ready=ready, files=files)
 
