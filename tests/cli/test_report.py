@@ -354,7 +354,7 @@ def test_a_disk_that_fills_up_leaves_an_old_page_alone(tmp_path: Path) -> None:
     )
     assert done.returncode == 2
     assert done.stderr == f"rvsim: cannot write {path}: File too large\n"
-    assert "cycles                    617" in done.stdout
+    assert "cycles                  1,557" in done.stdout
     assert path.read_text() == "old"
     assert [p.name for p in tmp_path.iterdir()] == ["report.html"]
 
@@ -367,7 +367,7 @@ def test_stdout_that_is_full(tmp_path: Path) -> None:
     assert done.returncode == 2
     *printed, error = done.stderr.splitlines()
     assert error == "rvsim: cannot write to standard output: No space left on device"
-    assert "cycles                    617" in printed
+    assert "cycles                  1,557" in printed
 
 
 @pytest.mark.parametrize("output", ["-", "report.html"])
@@ -379,7 +379,7 @@ def test_a_reader_that_goes_away(tmp_path: Path, output: str) -> None:
     done = subprocess.run(command, stdout=theirs, stderr=subprocess.PIPE, text=True)
     os.close(theirs)
     assert done.returncode == 128 + signal.SIGPIPE
-    assert ("cycles                    617" in done.stderr) is (output == "-")
+    assert ("cycles                  1,557" in done.stderr) is (output == "-")
     assert (tmp_path / "report.html").exists() is (output != "-")
 
 
@@ -396,7 +396,7 @@ def test_a_named_pipe_whose_reader_goes_away(tmp_path: Path) -> None:
         out, err = run.communicate(timeout=60)
     assert run.returncode == 2
     assert err == f"rvsim: cannot write {pipe}: Broken pipe\n"
-    assert "cycles                    617" in out
+    assert "cycles                  1,557" in out
 
 
 def test_stdout_that_is_closed(tmp_path: Path) -> None:
@@ -405,4 +405,4 @@ def test_stdout_that_is_closed(tmp_path: Path) -> None:
     assert done.returncode == 2
     *printed, error = done.stderr.splitlines()
     assert error == "rvsim: cannot write to standard output: Bad file descriptor"
-    assert "cycles                    617" in printed
+    assert "cycles                  1,557" in printed

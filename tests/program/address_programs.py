@@ -11,12 +11,14 @@ from __future__ import annotations
 
 import mmap
 import random
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cache
+from unittest.mock import patch
 
 import numpy as np
 
+import rvsim.mem
 from rvsim.config import Config
 from rvsim.decode import problems
 from rvsim.insn.isa import isa
@@ -47,18 +49,30 @@ class Guarded(Memory):
     """Guest memory between two spans of the host's address space that nobody may touch."""
 
     def __init__(self, size: int) -> None:
-        between = []  # what has been tried is kept until the end, or it would be given again
-        for _ in range(1000):
-            above = _guard()
+        reserve, guards = rvsim.mem._reserve, []
+
+        def guarded(length: int) -> mmap.mmap:
+            if length != size:  # tables of permissions, which may be anywhere
+                return reserve(length)
+            found, *others = _side_by_side(reserve, size)
+            guards.extend(others)
+            return found
+
+        with patch("rvsim.mem._reserve", guarded):
             super().__init__(size)
-            below = _guard()
-            ends = _address(above), _address(below) + GUARD
-            if ends == (self.data_address + size, self.data_address):
-                break
-            between.append((above, self._mmap, below))
-        else:
-            raise AssertionError("the host puts no two mappings side by side")
-        self._guards = above, below
+        self._guards = guards
+
+
+def _side_by_side(reserve: Callable[[int], mmap.mmap], size: int) -> list[mmap.mmap]:
+    """Memory, and a guard above it and one below."""
+    tried = []  # is kept until the end, or it would be given again
+    for _ in range(1000):
+        above, found, below = _guard(), reserve(size), _guard()
+        start = _address(found)
+        if (_address(above), _address(below) + GUARD) == (start + size, start):
+            return [found, above, below]
+        tried.append((above, found, below))
+    raise AssertionError("the host puts no two mappings side by side")
 
 
 def _guard() -> mmap.mmap:
