@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
 import shutil
@@ -30,9 +31,11 @@ def tree() -> Path:
     require_qemu()
     folder = cache_dir() / "tests" / "debian-riscv64"
     folder.parent.mkdir(parents=True, exist_ok=True)
-    done = subprocess.run(
-        [TOOL, "riscv64", str(folder), *PACKAGES], capture_output=True, text=True, check=False
-    )
+    with open(folder.parent / "debian-riscv64.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # one process makes it, and others find it made
+        done = subprocess.run(
+            [TOOL, "riscv64", str(folder), *PACKAGES], capture_output=True, text=True, check=False
+        )
     if done.returncode:
         if os.environ.get("RVSIM_REQUIRE_QEMU") == "1":
             pytest.fail(done.stderr, pytrace=False)
