@@ -10,11 +10,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any, Final
 
-from rvsim import kept as _kept  # noqa: F401  (it notes the time, before all other imports)
+import rvsim.host.cache_folder  # noqa: F401  (it notes the time, before all other imports)
 
 if TYPE_CHECKING:
+    from rvsim.engine.interp import Trap
     from rvsim.errors import RvsimError
-    from rvsim.interp import Trap
     from rvsim.machine import Machine, RunResult
 
 __version__ = "0.1.0"
@@ -25,7 +25,7 @@ _HOMES: Final = {
     "Machine": "rvsim.machine",
     "RunResult": "rvsim.machine",
     "RvsimError": "rvsim.errors",
-    "Trap": "rvsim.interp",
+    "Trap": "rvsim.engine.interp",
 }
 
 

@@ -11,8 +11,8 @@ from functools import cache
 from typing import Any, Final
 
 from rvsim.config import MACHINE, Config, LinuxFacts, Reserved, UserCounters, VlPolicy
-from rvsim.data import data_path
 from rvsim.errors import RvsimError
+from rvsim.host.package_data import data_path
 
 DEFAULT_CPU: Final = "spacemit-x60"
 MIN_VLEN, MAX_VLEN = 128, 4096

@@ -26,10 +26,10 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rvsim.data import data_path
 from rvsim.errors import RvsimError
-from rvsim.kept import kept_folder
-from rvsim.regular_file import is_own_file
+from rvsim.host.cache_folder import kept_folder
+from rvsim.host.package_data import data_path
+from rvsim.host.regular_file import is_own_file
 
 RUNTIME = "runtime"
 

@@ -15,14 +15,14 @@ from functools import cache
 import numpy as np
 
 from rvsim.config import Agnostic, Config, ReductionOrder, Reserved, VlPolicy
-from rvsim.insn.csrs import CSRS
+from rvsim.engine.interp import Interpreter, Mode
+from rvsim.hart.memory import PAGE, GuestFault, Memory, R, W
+from rvsim.hart.state import State
+from rvsim.insn.base.csrs import CSRS
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
-from rvsim.interp import Interpreter, Mode
-from rvsim.ir.numpy_runtime import GuestTrap
-from rvsim.mem import PAGE, GuestFault, Memory, R, W
+from rvsim.ir.numpy.runtime import GuestTrap
 from rvsim.profiles import expand
-from rvsim.state import State
 from rvsim.vec.vtype import VType, vtype_text
 from tests.oracle.element import OracleState, OracleTrap, execute
 

@@ -16,9 +16,9 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, Final
 
-from rvsim.disasm import disassemble
+from rvsim.engine.jit.engine import Jit
 from rvsim.errors import RvsimError
-from rvsim.jit.engine import Jit
+from rvsim.insn.disasm import disassemble
 from rvsim.machine import Machine, RunResult
 from rvsim.toolchain import build_kernel, kernel_names
 from rvsim.vec.vtype import vtype_text

@@ -213,7 +213,7 @@ def judge(machine: Any, result: Any, notes: list[str]) -> tuple[Verdict, str]:
     if result.reason == "timeout":
         return "timeout", f"still running at {machine.place(machine.state['pc'])}"
     if result.trap is not None:
-        from rvsim.report import trap_report
+        from rvsim.machine.trap_report import trap_report
 
         return "fail", trap_report(machine, result.trap)
     if result.exit_code:

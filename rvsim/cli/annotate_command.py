@@ -11,7 +11,7 @@ from rvsim.cli.cycle_options import CycleOptions, cycle_options, json_option
 from rvsim.cli.execution import Guest, GuestCommand
 from rvsim.cli.guest_options import guest_options
 from rvsim.cli.machine_options import machine_options
-from rvsim.cli.sources import source_option
+from rvsim.cli.options import source_option
 
 
 @click.command(
@@ -44,8 +44,8 @@ def command(
     """
     from rvsim.cli.annotation import annotation_json, annotation_lines, show_loops
     from rvsim.cli.cycle_output import measured, output
-    from rvsim.cli.sources import Sources
     from rvsim.perf import find_loops
+    from rvsim.perf.sources import Sources
 
     guest, options = Guest.take(ctx, others), CycleOptions(**others)
     if options.roi and function is not None:

@@ -9,18 +9,15 @@ from typing import Any, Final
 import click
 
 from rvsim.cli.console import bold, show, table
-from rvsim.cli.cycle_tables import number, share, waits
-from rvsim.cli.sources import Sources
-from rvsim.disasm import disassemble
+from rvsim.insn.disasm import disassemble
 from rvsim.perf import Bounds, Loop, Profile, Site, bounds
+from rvsim.perf.sources import Sources
+from rvsim.perf.wording import loop_in_words, number, share, waits
 
 _WAITS: Final = "mostly waits for"
-_SHOWN_REASONS: Final = 3
 _SHOWN_LINKS: Final = 3
 _HOT: Final = 0.1
 """The share of the cycles from which on an instruction is shown as hot."""
-_NEAR: Final = 0.8
-"""An iteration that takes so much of its own longest path does not overlap with the next."""
 
 Place = tuple[str, int]
 
@@ -92,7 +89,7 @@ def show_loops(part: Profile, loops: Sequence[Loop]) -> None:
         for name, cycles in found.by_name().items():
             shown.add_row(name, f"{cycles:.2f}", _links(found) if name == "dependences" else "")
         show(shown)
-        click.echo(f"  {verdict(loop, found)}")
+        click.echo(f"  {loop_in_words(loop, found)}")
 
 
 def _links(found: Bounds) -> str:
@@ -100,37 +97,6 @@ def _links(found: Bounds) -> str:
     links = found.chain.links if found.chain is not None else ()
     shown = [f"{s.pc:x} {disassemble(s.decoded)}" for s in links[:_SHOWN_LINKS]]
     return " -> ".join(shown) + (f" -> {len(links)} in all" if len(links) > len(shown) else "")
-
-
-def verdict(loop: Loop, found: Bounds) -> str:
-    """Which bound binds, or what the iteration waits for if none does."""
-    if found.binding is not None:
-        return f"limited by: {found.binding}"
-    if loop.cycles < found.largest[1]:
-        return "below its bounds: a short vl, or few iterations in a row"
-    waits_for = sorted(loop.stalls.items(), key=lambda item: (-item[1], item[0]))
-    reasons = [
-        f"{reason} {n / loop.iterations:.2f}" for reason, n in waits_for if reason != "issue"
-    ]
-    text = f"no bound is reached; waits for: {', '.join(reasons[:_SHOWN_REASONS])}"
-    path = found.chain.path if found.chain is not None else 0.0
-    if path * _NEAR <= loop.cycles <= path / _NEAR:
-        text += f"; its own longest path is {path:.2f}: {_way_out(reasons)}"
-    return text
-
-
-def _way_out(reasons: Sequence[str]) -> str:
-    """What helps a loop whose iterations do not overlap; `reasons` have the main one first.
-
-    >>> _way_out(["raw:load 3.00"]), _way_out(["war 7.00", "branch 0.10"])
-    ('unroll, or load an iteration ahead', 'load into other registers, an iteration ahead')
-    """
-    if reasons and reasons[0].startswith("war "):
-        return "load into other registers, an iteration ahead"
-    return "unroll, or load an iteration ahead"
-
-
-# -- JSON
 
 
 def annotation_json(part: Profile, loops: Sequence[Loop]) -> dict[str, Any]:

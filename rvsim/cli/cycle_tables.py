@@ -11,38 +11,13 @@ import click
 from rvsim.cli.console import show, table, width
 from rvsim.config import CYCLES_PER_SECOND
 from rvsim.perf import Comparison, Part, Profile
-from rvsim.perf.groups import GROUPS, group_of, grouped, main_stall
+from rvsim.perf.groups import GROUPS, group_of, grouped
+from rvsim.perf.wording import comparison_in_words, number, seconds, share, waits
 
 _BAR: Final = 40
 _GAP: Final = 2
 _SMALL: Final = 0.01
 """Reasons with less than this share of the cycles of each program are not compared."""
-
-
-def share(part: float, whole: float) -> str:
-    """A percentage, with one digit behind the point.
-
-    >>> share(1, 3), share(0, 0)
-    ('33.3 %', '0.0 %')
-    """
-    return f"{100 * part / whole if whole else 0.0:.1f} %"
-
-
-def number(cycles: float) -> str:
-    """Cycles, which have a fraction where an instruction was charged one.
-
-    >>> number(1234.0), number(0.5)
-    ('1,234', '0.5')
-    """
-    return f"{cycles:,.0f}" if cycles == int(cycles) else f"{cycles:,.1f}"
-
-
-def waits(stalls: Mapping[str, float]) -> str:
-    """The main reason of waiting and its share of all cycles; nothing if none waited."""
-    found = main_stall(stalls)
-    if found is None:
-        return ""
-    return f"{found[0]} {share(found[1], sum(stalls.values()))}"
 
 
 def show_cycles(profile: Profile) -> None:
@@ -56,19 +31,6 @@ def show_cycles(profile: Profile) -> None:
         totals.add_row(*row)
     show(totals, stderr=True)
     _show_stalls(profile.stalls)
-
-
-def seconds(cycles: float) -> str:
-    """What cycles are in time.
-
-    >>> seconds(46), seconds(3_200_000), seconds(16e9)
-    ('28.8 ns', '2.0 ms', '10.0 s')
-    """
-    time = cycles / CYCLES_PER_SECOND
-    for unit, scale in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
-        if time * scale < 1000:
-            return f"{time * scale:.1f} {unit}"
-    return f"{time:,.1f} s"
 
 
 def _work(profile: Profile) -> Iterable[tuple[str, str, str]]:
@@ -139,7 +101,7 @@ def show_comparison(names: Sequence[str], profiles: Sequence[Profile], found: Co
         for name, cells in rows:
             shown.add_row(name, *cells[part])
         show(shown, apart=part.start > 0)
-    for i, line in enumerate(verdict(names, found)):
+    for i, line in enumerate(comparison_in_words(names, found)):
         click.echo(line if i else f"\n{line}")
 
 
@@ -188,29 +150,3 @@ def _reasons(profiles: Sequence[Profile]) -> list[str]:
 
 def _rest(profile: Profile, shown: Sequence[str]) -> float:
     return sum(n for reason, n in profile.stalls.items() if reason not in shown)
-
-
-def verdict(names: Sequence[str], found: Comparison) -> Iterator[str]:
-    """A line for each program: the best, and what the others lose to it."""
-    if len(names) > 1 and not any(d.cycles for d in found.differences):
-        yield "all take as long"
-        return
-    if len(names) > 1:
-        yield f"{names[found.best]} wins"
-    for i, (name, d) in enumerate(zip(names, found.differences, strict=True)):
-        if i == found.best:
-            continue
-        if not d.cycles:
-            yield f"{name} takes as long"
-            continue
-        reasons = " and ".join(f"{reason} ({number(n)})" for reason, n in d.reasons[:2])
-        yield (
-            f"{name} takes {number(d.cycles)} cycles more ({d.factor:.2f} times), mostly for"
-            f" {reasons}; it executes {_more(d.instructions)}"
-        )
-
-
-def _more(instructions: int) -> str:
-    if not instructions:
-        return "as many instructions"
-    return f"{abs(instructions):,} instructions {'more' if instructions > 0 else 'fewer'}"

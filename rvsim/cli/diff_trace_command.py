@@ -130,7 +130,7 @@ def _line(commit: Commit | None) -> str:
 
 
 def _instruction(pc: int, word: int) -> str:
-    from rvsim.decode import decode, length_of
-    from rvsim.disasm import disassemble
+    from rvsim.insn.decode import decode, length_of
+    from rvsim.insn.disasm import disassemble
 
     return f"{pc:#x}: {disassemble(decode(word, length_of(word), pc))}"

@@ -12,9 +12,9 @@ from rvsim.errors import RvsimError
 from rvsim.printable import printable
 
 if TYPE_CHECKING:
-    from rvsim.decode import Decoded
-    from rvsim.elf import Image
-    from rvsim.mem import Memory
+    from rvsim.guest.elf import Image
+    from rvsim.hart.memory import Memory
+    from rvsim.insn.decode import Decoded
 
 
 @click.command(short_help="Disassemble an executable or instruction words.")
@@ -46,7 +46,7 @@ def _words(words: tuple[str, ...]) -> Iterator[str]:
 
 
 def _line(d: Decoded) -> str:
-    from rvsim.disasm import assemble_text, disassemble
+    from rvsim.insn.disasm import assemble_text, disassemble
 
     text = disassemble(d) if d.insn is not None else assemble_text(d)
     word = f"{d.word:0{2 * d.length}x}"
@@ -61,8 +61,8 @@ class _Section(NamedTuple):
 
 def _file(path: str) -> Iterator[str]:
     from rvsim.cli.words import is_word, parse_word
-    from rvsim.elf import load_elf
-    from rvsim.mem import Memory
+    from rvsim.guest.elf import load_elf
+    from rvsim.hart.memory import Memory
 
     if not Path(path).exists() and not is_word(path):
         parse_word(path)  # says that it is neither
@@ -75,7 +75,7 @@ def _file(path: str) -> Iterator[str]:
 
 
 def _code(memory: Memory, image: Image, section: _Section) -> Iterator[str]:
-    from rvsim.decode import decode
+    from rvsim.insn.decode import decode
     from rvsim.insn.isa import isa
 
     table = isa()
@@ -97,8 +97,8 @@ def _sections(path: str, image: Image) -> list[_Section]:
     """Sections with code that the file has; its executable segments where it names none."""
     from elftools.elf.constants import SH_FLAGS
 
-    from rvsim.mem import X
-    from rvsim.sections import DAMAGE, open_elf
+    from rvsim.guest.sections import DAMAGE, open_elf
+    from rvsim.hart.memory import X
 
     wanted = SH_FLAGS.SHF_EXECINSTR | SH_FLAGS.SHF_ALLOC
     code = [s for s in image.segments if s.perm & X]

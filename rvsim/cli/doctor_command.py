@@ -12,7 +12,7 @@ from typing import NamedTuple
 import click
 
 from rvsim.errors import RvsimError
-from rvsim.host import VARIABLE, find_host, usable_hosts
+from rvsim.host.processor import VARIABLE, find_host, usable_hosts
 
 
 class Finding(NamedTuple):
@@ -80,7 +80,7 @@ def _compiled_for() -> Finding:
 
 def _compiled_code() -> Finding:
     """Where it can't be kept, each run compiles anew."""
-    from rvsim.jit.cache import cache_folder, why_unusable
+    from rvsim.engine.jit.cache import cache_folder, why_unusable
 
     folder = cache_folder()
     why = why_unusable(folder)

@@ -217,7 +217,7 @@ def _ends_the_process(number: int) -> bool:
 def _report(guest: Guest, machine: Machine, result: RunResult) -> None:
     """Say on stderr why the program did not end by itself."""
     if result.trap is not None:
-        from rvsim.report import recent_report, trap_report
+        from rvsim.machine.trap_report import recent_report, trap_report
 
         click.echo(f"rvsim: {trap_report(machine, result.trap)}", err=True)
         recent = recent_report(machine)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 if TYPE_CHECKING:
-    from rvsim.linux import Grant
+    from rvsim.guest.linux import Grant
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 
@@ -19,7 +19,7 @@ GUEST_OPTIONS: Final = ("dirs", "env", "sysroot", "host_time")
 def _grants(ctx: click.Context, parameter: click.Parameter, texts: tuple[str, ...]) -> list[Grant]:
     if not texts:
         return []
-    from rvsim.linux import Grant
+    from rvsim.guest.linux import Grant
 
     return [Grant.parse(text) for text in texts]
 

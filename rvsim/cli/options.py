@@ -41,3 +41,14 @@ def isa_option(command: _F) -> _F:
     return click.option(
         "--isa", metavar="STRING", help="Extensions as Spike spells them: rv64gcv_zvl256b_zba."
     )(command)
+
+
+def source_option(command: _F) -> _F:
+    return click.option(
+        "--source-dir",
+        "source_dirs",
+        metavar="FOLDER",
+        multiple=True,
+        type=click.Path(exists=True, file_okay=False),
+        help="Show sources in this folder too, not only those in the folder of the program.",
+    )(command)

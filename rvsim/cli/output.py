@@ -13,8 +13,8 @@ from typing import IO, Any, Final, Self
 
 from rvsim.cli.console import show, table
 from rvsim.errors import RvsimError
+from rvsim.host.outputs import OutputPlace
 from rvsim.machine import RunResult
-from rvsim.outputs import OutputPlace
 from rvsim.perf import Profile
 from rvsim.trace.counters import Counts
 

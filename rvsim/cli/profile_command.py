@@ -36,7 +36,7 @@ def command(ctx: click.Context, /, file: str, limit: int, json: str | None, **ot
     """
     from rvsim.cli.cycle_output import measured, output
     from rvsim.cli.cycle_tables import show_parts
-    from rvsim.cli.sources import Sources
+    from rvsim.perf.sources import Sources
 
     guest = Guest.take(ctx, others)
     with output(json) as write:

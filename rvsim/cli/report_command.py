@@ -15,12 +15,12 @@ from rvsim.cli.cycle_options import CycleOptions, cycle_options
 from rvsim.cli.execution import Guest, GuestCommand
 from rvsim.cli.guest_options import guest_options
 from rvsim.cli.machine_options import machine_options
-from rvsim.cli.sources import source_option
+from rvsim.cli.options import source_option
 from rvsim.errors import RvsimError
 
 if TYPE_CHECKING:
     from rvsim.cli.cycle_output import Run
-    from rvsim.cli.page import Program
+    from rvsim.page import Program
 
 _FAILED = 1
 _LONG = 100_000
@@ -116,7 +116,7 @@ def _page(
     source_dirs: Sequence[str],
 ) -> str:
     from rvsim.cli.cycle_output import labels
-    from rvsim.cli.page import page
+    from rvsim.page import page
 
     programs = [
         _program(name, run, source_dirs) for name, run in zip(labels(files), runs, strict=True)
@@ -135,8 +135,8 @@ def _page(
 
 
 def _program(name: str, run: Run, source_dirs: Sequence[str]) -> Program:
-    from rvsim.cli.page import Program
-    from rvsim.cli.sources import Sources
+    from rvsim.page import Program
+    from rvsim.perf.sources import Sources
 
     vlen = run.result.machine.config.vlen
     return Program(name, run.whole, run.profile, vlen, Sources.of(run.whole, source_dirs))
@@ -150,8 +150,8 @@ def _with_iterations(
     In a long run the loop is looked for in the second half, where most programs are in it, and else
     from the beginning on.
     """
-    from rvsim.cli.page import hottest_innermost
     from rvsim.cli.steady_run import steady_run
+    from rvsim.page import hottest_innermost
     from rvsim.perf import Region
     from rvsim.trace.session import NothingTraced
     from rvsim.trace.steady import steady_iterations

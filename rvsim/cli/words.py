@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import re
 
-from rvsim.decode import Decoded, decode
 from rvsim.errors import RvsimError
+from rvsim.insn.decode import Decoded, decode
 
 
 def is_word(text: str) -> bool:

@@ -9,7 +9,7 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
-from rvsim.decode import Decoded
+from rvsim.insn.decode import Decoded
 
 BATCH_DTYPE: Final = np.dtype(
     [

@@ -9,8 +9,8 @@ from typing import Any, Final, TypeVar
 
 from rvsim.cost import overrides as overrides_of
 from rvsim.cost.classes import ScalarClass, VectorClass, read_scalar, read_vector
-from rvsim.data import data_path
 from rvsim.errors import RvsimError
+from rvsim.host.package_data import data_path
 
 DEFAULT_CORE: Final = "x60"
 CONFIDENCE: Final = ("measured", "derived", "borrowed", "guessed")

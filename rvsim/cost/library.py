@@ -11,7 +11,7 @@ from rvsim.cost.hierarchy import Hierarchy
 from rvsim.cost.program import cost_program
 from rvsim.insn.registry import Context
 from rvsim.ir import Program, Subprogram
-from rvsim.ir.numpy_backend import compile_python, compile_subprogram
+from rvsim.ir.numpy.backend import compile_python, compile_subprogram
 
 FUNCTION = "cost"
 """What `Code` defines."""

@@ -13,11 +13,11 @@ from rvsim.cost.program import extra_fields
 from rvsim.cost.reasons import BRANCH, REASONS
 from rvsim.cost.ring import Listener, Ring, ring_words
 from rvsim.cost.state import EPOCH, SITES, array_lengths, reset, word_index
-from rvsim.decode import Decoded, decode, length_of
 from rvsim.errors import RvsimError
+from rvsim.hart.state import RING, State
+from rvsim.insn.decode import Decoded, decode, length_of
 from rvsim.insn.registry import Context
 from rvsim.ir import Program, Subprogram
-from rvsim.state import RING, State
 
 Call = Callable[[], None]
 

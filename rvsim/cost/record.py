@@ -11,8 +11,8 @@ from __future__ import annotations
 from typing import Final
 
 from rvsim import ir
+from rvsim.hart.state import RECORD
 from rvsim.ir import Value
-from rvsim.state import RECORD
 
 TOLD: Final = (
     "issued",  # 0 for an instruction that the model does not account for

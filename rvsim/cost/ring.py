@@ -18,8 +18,8 @@ from rvsim.cost.batch import BATCH_DTYPE, Batch
 from rvsim.cost.reasons import REASONS
 from rvsim.cost.record import TOLD
 from rvsim.cost.state import EPOCH, SITES, word_index
-from rvsim.decode import Decoded
-from rvsim.state import RECORD, RING, SLOT, State
+from rvsim.hart.state import RECORD, RING, SLOT, State
+from rvsim.insn.decode import Decoded
 
 FIELDS: Final = ("site", "word", "vl", "vtype", "addr", "size", *TOLD)
 """A record, a word each; a trapped instruction has `TRAPPED` set in its word."""

@@ -11,7 +11,7 @@ import numpy.typing as npt
 from rvsim.cost.batch import Batch, PerInstruction
 from rvsim.cost.formula import CYCLE
 from rvsim.cost.reasons import REASONS
-from rvsim.decode import Decoded
+from rvsim.insn.decode import Decoded
 
 _REASON: Final = f"S{max(map(len, REASONS))}"
 

@@ -14,8 +14,8 @@ from rvsim.cost.core import Core
 from rvsim.cost.formula import CYCLE
 from rvsim.cost.reasons import REASONS
 from rvsim.cost.record import TOLD
+from rvsim.hart.state import RECORD
 from rvsim.ir import Value
-from rvsim.state import RECORD
 
 EPOCH: Final = CYCLE << 20
 

@@ -1,7 +1,8 @@
 """The instruction registry: one `Insn` for each instruction, written once.
 
-Definition files call `insn`, `compressed` (here) or the vector row makers (`rvsim.insn.v_forms`)
-at import; `rvsim.insn.isa.ISA` is the frozen result that every reader uses.
+Definition files call `insn`, `compressed` (here) or the vector row makers
+(`rvsim.insn.vector.forms`) at import; `rvsim.insn.isa.isa` has the frozen result that every reader
+uses.
 """
 
 from __future__ import annotations

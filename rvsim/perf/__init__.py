@@ -5,7 +5,7 @@ from rvsim.perf.compare import Comparison, compare
 from rvsim.perf.loops import Loop, find_loops
 from rvsim.perf.profile import Part, Profile, profile
 from rvsim.perf.region import Region, find_region
-from rvsim.perf.roofs import Point, Roof, memory_roofs, point, sews_of, unit_roofs
+from rvsim.perf.roofline import Point, Roof, memory_roofs, point, sews_of, unit_roofs
 from rvsim.perf.site import Site
 
 __all__ = [

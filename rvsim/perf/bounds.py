@@ -8,7 +8,7 @@ from typing import Final
 from rvsim.cost import Core
 from rvsim.perf.chain import Chain, longest_chain
 from rvsim.perf.loops import Loop
-from rvsim.perf.needs import needs_of
+from rvsim.perf.unit_demand import needs_of
 
 _BINDS: Final = 1.1
 """A loop is limited by its largest bound if neither is more than this many times the other."""

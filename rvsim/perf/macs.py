@@ -10,10 +10,10 @@ from dataclasses import dataclass
 from typing import Final
 
 from rvsim.cost import Core
-from rvsim.insn.ime import N
+from rvsim.insn.custom.ime import N
 from rvsim.insn.units import Unit
-from rvsim.perf.needs import needs_of
 from rvsim.perf.site import Site
+from rvsim.perf.unit_demand import needs_of
 
 PER_ELEMENT: Final = {
     Unit.VMAC: 1,

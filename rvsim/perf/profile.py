@@ -9,8 +9,8 @@ from functools import cached_property
 from typing import Any
 
 from rvsim.cost import Core
-from rvsim.elf import Image
 from rvsim.errors import RvsimError
+from rvsim.guest.elf import Image
 from rvsim.machine import Machine
 from rvsim.perf.groups import added, grouped
 from rvsim.perf.macs import Macs, macs_of

@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 
 from rvsim.errors import RvsimError
-from rvsim.symbols import Symbols
+from rvsim.guest.symbols import Symbols
 
 
 @dataclass(frozen=True, slots=True)

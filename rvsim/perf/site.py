@@ -7,11 +7,11 @@ from dataclasses import dataclass, field, replace
 
 from rvsim.cost import CostModel
 from rvsim.cost.facts import Facts
-from rvsim.decode import Decoded
+from rvsim.engine.interp import Mode
+from rvsim.hart.memory import GuestFault
+from rvsim.insn.decode import Decoded
 from rvsim.insn.registry import Insn
-from rvsim.interp import Mode
 from rvsim.machine import Machine
-from rvsim.mem import GuestFault
 
 
 @dataclass(slots=True)

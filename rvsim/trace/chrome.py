@@ -17,8 +17,8 @@ import numpy.typing as npt
 from rvsim.cost import REASONS
 from rvsim.cost.batch import Batch, PerInstruction
 from rvsim.cost.formula import CYCLE
-from rvsim.decode import Decoded
-from rvsim.disasm import disassemble
+from rvsim.insn.decode import Decoded
+from rvsim.insn.disasm import disassemble
 from rvsim.insn.units import Unit
 from rvsim.machine import Machine
 from rvsim.trace import text_columns as text

@@ -9,8 +9,8 @@ from collections import Counter
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from rvsim.engine.traffic import Traffic
 from rvsim.machine import Machine
-from rvsim.traffic import Traffic
 
 
 @dataclass(slots=True)

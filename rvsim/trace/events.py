@@ -15,11 +15,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rvsim.decode import Decoded
-from rvsim.insn.csrs import CSRS
-from rvsim.interp import Trap, namespace
+from rvsim.engine.interp import Trap, namespace
+from rvsim.hart.state import F_BASE, SLOT
+from rvsim.insn.base.csrs import CSRS
+from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
-from rvsim.state import F_BASE, SLOT
 
 Array = npt.NDArray[Any]
 
@@ -117,7 +117,7 @@ class Recorder:
 
     def trapped(self, trap: Trap) -> None:
         """The instruction ended in a trap; an ecall does too, before the system call is made."""
-        from rvsim.mem import GuestFault
+        from rvsim.hart.memory import GuestFault
 
         try:
             d = self._machine.interp.decode_at(trap.pc)

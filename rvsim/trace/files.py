@@ -18,7 +18,7 @@ from contextlib import contextmanager
 from typing import IO, Any, Final, cast
 
 from rvsim.errors import RvsimError
-from rvsim.tables import optional
+from rvsim.host.dataframes import optional
 
 _PIECE: Final = 1 << 18
 _GZIP_LEVEL: Final = 4

@@ -5,7 +5,7 @@ from __future__ import annotations
 from enum import Enum
 from typing import Final
 
-from rvsim.decode import Decoded
+from rvsim.insn.decode import Decoded
 from rvsim.insn.units import Unit
 
 _LINK_REGISTERS: Final = (1, 5)
@@ -28,7 +28,7 @@ class Flow(Enum):
 def flow_of(d: Decoded) -> Flow:
     """How an instruction that retires goes on (RISC-V's unprivileged ISA, 2.5.1: hints of jalr).
 
-    >>> from rvsim.decode import decode
+    >>> from rvsim.insn.decode import decode
     >>> flow_of(decode(0x8082, 2)), flow_of(decode(0xA001, 2))  # ret, and a jump to itself
     (<Flow.RETURN: 'return'>, <Flow.NEXT: 'next'>)
     """

@@ -17,8 +17,8 @@ from rvsim.cost import REASONS
 from rvsim.cost.batch import Batch, PerInstruction
 from rvsim.cost.formula import CYCLE, FRACTION_BITS
 from rvsim.cost.reasons import FETCH
-from rvsim.decode import Decoded
-from rvsim.disasm import disassemble
+from rvsim.insn.decode import Decoded
+from rvsim.insn.disasm import disassemble
 from rvsim.machine import Machine
 from rvsim.trace import text_columns as text
 from rvsim.trace.files import TraceFile

@@ -11,9 +11,9 @@ import numpy.typing as npt
 from rvsim.cost.batch import Batch
 from rvsim.cost.rows import ROW_DTYPE, Rows
 from rvsim.errors import RvsimError
+from rvsim.host.dataframes import arrow_schema, arrow_table, optional
+from rvsim.host.outputs import OutputPlace
 from rvsim.machine import Machine
-from rvsim.outputs import OutputPlace
-from rvsim.tables import arrow_schema, arrow_table, optional
 from rvsim.trace.files import is_regular
 
 _GROUP = 1 << 16

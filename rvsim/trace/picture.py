@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from math import ceil, floor
 from typing import Final
 
-from rvsim.disasm import disassemble
+from rvsim.insn.disasm import disassemble
 from rvsim.trace.steady import Iterations, Step
 
 ISSUE, EXECUTE, QUEUED, NOTHING = "I", "=", "-", " "

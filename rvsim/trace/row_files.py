@@ -12,7 +12,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rvsim.errors import RvsimError
-from rvsim.tables import optional
+from rvsim.host.dataframes import optional
 
 _NPY, _PARQUET = b"\x93NUMPY", b"PAR1"
 _CHUNK: Final = 1 << 16

@@ -9,9 +9,9 @@ from types import TracebackType
 from typing import Any, NamedTuple, Protocol, cast
 
 from rvsim.cost.batch import Batch
-from rvsim.decode import Decoded
 from rvsim.errors import RvsimError
-from rvsim.interrupts import InterruptsLater
+from rvsim.host.deferred_signals import InterruptsLater
+from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
 from rvsim.trace.events import Event, Recorder
 from rvsim.trace.kinds import KINDS

@@ -17,9 +17,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
-from rvsim.decode import Decoded
-from rvsim.insn.csrs import CSRS
-from rvsim.insn.machine_csrs import M_MODE
+from rvsim.insn.base.csrs import CSRS
+from rvsim.insn.base.machine_csrs import M_MODE
+from rvsim.insn.decode import Decoded
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
 from rvsim.machine import Machine

@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 
 from rvsim.cost.batch import Batch, PerInstruction
 from rvsim.cost.rows import Row, each_row
-from rvsim.decode import Decoded
+from rvsim.insn.decode import Decoded
 from rvsim.perf.region import Region
 from rvsim.trace.flow import Flow, flow_of
 

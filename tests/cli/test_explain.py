@@ -7,7 +7,7 @@ import random
 import pytest
 
 from rvsim.cli.explanation import explain_insn, explain_word
-from rvsim.decode import decode
+from rvsim.insn.decode import decode
 from rvsim.insn.isa import isa
 from rvsim.profiles import make_config
 from tests.cli.conftest import Cli

@@ -7,10 +7,10 @@ import random
 import pytest
 
 from rvsim.cost import CostModel, load_core
-from rvsim.decode import decode, problems
+from rvsim.engine.interp import Interpreter, Mode
+from rvsim.hart.memory import Memory
+from rvsim.insn.decode import decode, problems
 from rvsim.insn.isa import isa
-from rvsim.interp import Interpreter, Mode
-from rvsim.mem import Memory
 from rvsim.profiles import make_config
 from rvsim.vec.vtype import VType
 from tests.program.bare import vector_fields

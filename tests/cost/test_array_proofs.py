@@ -25,14 +25,14 @@ from rvsim.cost.model import CostModel
 from rvsim.cost.reasons import REASONS
 from rvsim.cost.ring import FIELDS, ring_words
 from rvsim.cost.state import SITES, word_index
+from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.jit.discover import discover
+from rvsim.engine.jit.lower import lower_region
+from rvsim.engine.jit.table import ENTRY_BYTES, TABLE_BITS
 from rvsim.errors import RvsimError
-from rvsim.interp import Interpreter, Mode
-from rvsim.ir.llvm_build import new_module
-from rvsim.jit.discover import discover
-from rvsim.jit.lower import lower_region
-from rvsim.jit.table import ENTRY_BYTES, TABLE_BITS
-from rvsim.mem import PAGE, Memory, R, X
-from rvsim.state import SLOT, State
+from rvsim.hart.memory import PAGE, Memory, R, X
+from rvsim.hart.state import SLOT, State
+from rvsim.ir.llvm.build import new_module
 from rvsim.vec.vtype import VType
 from tests.program.bare import TEXT, Step, assemble, step
 from tests.unit.llvm_meaning import Alternative, Formula, Meaning

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 
 from rvsim.cost import CostModel
+from rvsim.hart.state import State
 from rvsim.insn.registry import Context
 from rvsim.ir import Program
-from rvsim.ir.llvm_backend import Unit
-from rvsim.ir.llvm_engine import compile_module
+from rvsim.ir.llvm.backend import Unit
+from rvsim.ir.llvm.engine import compile_module
 from rvsim.machine import Machine
-from rvsim.state import State
 from rvsim.toolchain import build_kernel
 from tests.cost.loops import assemble
 

@@ -14,8 +14,8 @@ import pytest
 
 from rvsim.cost.batch import Batch
 from rvsim.cost.ring import BATCH
-from rvsim.decode import Decoded
-from rvsim.jit.engine import Jit
+from rvsim.engine.jit.engine import Jit
+from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
 from rvsim.trace.events import Event, Kind, Recorder

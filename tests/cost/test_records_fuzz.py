@@ -17,11 +17,11 @@ from rvsim.config import Config
 from rvsim.cost import REASONS, CostModel, load_core
 from rvsim.cost.batch import Batch
 from rvsim.cost.formula import CYCLE
-from rvsim.decode import Decoded
-from rvsim.interp import Interpreter
-from rvsim.jit.engine import Jit
+from rvsim.engine.interp import Interpreter
+from rvsim.engine.jit.engine import Jit
+from rvsim.hart.memory import R, X
+from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
-from rvsim.mem import R, X
 from rvsim.trace.events import Event, Kind, Recorder
 from tests.cost.test_records import assert_equal
 from tests.program import vector_programs as vp

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from rvsim.cost import load_core
-from rvsim.jit.engine import Jit
+from rvsim.engine.jit.engine import Jit
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
 from tests.cost.loops import assemble

@@ -4,7 +4,7 @@ from collections.abc import Mapping
 
 from hypothesis import strategies as st
 
-from rvsim.insn.csrs import CSRS
+from rvsim.insn.base.csrs import CSRS
 from rvsim.insn.encoding import FieldCode
 from rvsim.insn.registry import Insn
 

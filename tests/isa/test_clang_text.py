@@ -21,9 +21,9 @@ import pytest
 from elftools.elf.elffile import ELFFile
 
 from rvsim.config import MACHINE
-from rvsim.decode import Decoded, decode, problems
-from rvsim.disasm import assemble_text, disassemble, unwritten_fields
-from rvsim.insn.csrs import CSRS
+from rvsim.insn.base.csrs import CSRS
+from rvsim.insn.decode import Decoded, decode, problems
+from rvsim.insn.disasm import assemble_text, disassemble, unwritten_fields
 from rvsim.insn.encoding import FieldCode
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn

@@ -15,15 +15,15 @@ import pytest
 
 from rvsim import fp
 from rvsim.config import Config
-from rvsim.decode import problems
+from rvsim.engine.interp import Interpreter, Mode
+from rvsim.hart.memory import Memory
+from rvsim.hart.state import State
+from rvsim.insn.decode import problems
 from rvsim.insn.isa import isa
-from rvsim.interp import Interpreter, Mode
-from rvsim.ir.numpy_backend import compile_python
-from rvsim.ir.numpy_host import HOST, Outcome, base_name
+from rvsim.ir.numpy.backend import compile_python
+from rvsim.ir.numpy.host import HOST, Outcome, base_name
 from rvsim.ir.trace import Program
-from rvsim.mem import Memory
 from rvsim.profiles import profile
-from rvsim.state import State
 from rvsim.vec.vtype import VType
 from tests.isa.float_bench import Bench
 from tests.isa.test_softfloat import CASES, IEEE, PYTHON_LANES, Case, Rows, arithmetic, check

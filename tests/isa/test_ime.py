@@ -11,14 +11,14 @@ from dataclasses import dataclass, field
 import pytest
 
 from rvsim.config import Config
-from rvsim.decode import decode
-from rvsim.disasm import disassemble
+from rvsim.engine.interp import ILLEGAL, Interpreter, Mode, Trap
+from rvsim.engine.jit.strips.analysis import is_wide
+from rvsim.hart.memory import PAGE, Memory, R, X
+from rvsim.hart.state import State
+from rvsim.insn.decode import decode
+from rvsim.insn.disasm import disassemble
 from rvsim.insn.isa import isa
-from rvsim.interp import ILLEGAL, Interpreter, Mode, Trap
-from rvsim.jit.strips.analysis import is_wide
-from rvsim.mem import PAGE, Memory, R, X
 from rvsim.profiles import make_config
-from rvsim.state import State
 from rvsim.vec.vtype import VILL, VType
 
 CODE = 0x10000

@@ -14,16 +14,16 @@ from functools import cache
 import pytest
 
 from rvsim.config import Config
+from rvsim.engine.interp import Interpreter, Mode, Trap, namespace
+from rvsim.engine.jit.discover import RegionPlan, discover
+from rvsim.engine.jit.engine import Jit
+from rvsim.engine.jit.native import Native
+from rvsim.engine.traffic import counting
+from rvsim.hart.memory import PAGE, Memory, R, X
+from rvsim.hart.state import State
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
-from rvsim.interp import Interpreter, Mode, Trap, namespace
-from rvsim.jit.discover import RegionPlan, discover
-from rvsim.jit.engine import Jit
-from rvsim.jit.native import Native
-from rvsim.mem import PAGE, Memory, R, X
-from rvsim.state import State
-from rvsim.traffic import counting
 from tests.harness import MEMORY_SIZE, PAGES
 from tests.isa.test_llvm_equals_numpy import Result, assert_equal, vlen_for
 from tests.isa.variants import Situation, Variant, supported, variants

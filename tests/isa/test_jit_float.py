@@ -18,13 +18,13 @@ from elftools.elf.elffile import ELFFile
 from llvmlite import ir as llvm_ir
 
 from rvsim import fp, ir
-from rvsim.host import Host, baseline, find_host, usable_hosts
-from rvsim.ir.llvm_build import I8, I64, PTR, Frame, at, element_type, llvm_type, new_module
+from rvsim.engine.jit.compile import link, object_code
+from rvsim.engine.jit.lower import RegionLowerer
+from rvsim.engine.jit.operations import host_float
+from rvsim.host.processor import Host, baseline, find_host, usable_hosts
+from rvsim.ir.llvm.build import I8, I64, PTR, Frame, at, element_type, llvm_type, new_module
 from rvsim.ir.trace import Function, Trace
 from rvsim.ir.types import Type
-from rvsim.jit.compile import link, object_code
-from rvsim.jit.lower import RegionLowerer
-from rvsim.jit.operations import host_float
 from tests.isa.test_softfloat import CASES, IEEE, Case, Rows, arithmetic
 
 LANES = 16

@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from rvsim.engine.jit.strips import analysis
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
-from rvsim.jit.strips import analysis
 from tests.isa.test_jit_equals_numpy import agree
 from tests.isa.vector_cases import VECTOR
 

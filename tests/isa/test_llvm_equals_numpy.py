@@ -11,16 +11,16 @@ from dataclasses import dataclass, replace
 
 import pytest
 
+from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.jit.compile import link, object_code
+from rvsim.hart.memory import PAGE, GuestFault, Memory
+from rvsim.hart.state import SCALARS, State
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
-from rvsim.interp import Interpreter, Mode
-from rvsim.ir import llvm_backend
-from rvsim.ir.llvm_engine import Compiled, compile_module
-from rvsim.ir.numpy_runtime import GuestTrap
+from rvsim.ir.llvm import backend as llvm_backend
+from rvsim.ir.llvm.engine import Compiled, compile_module
+from rvsim.ir.numpy.runtime import GuestTrap
 from rvsim.ir.trace import Program
-from rvsim.jit.compile import link, object_code
-from rvsim.mem import PAGE, GuestFault, Memory
-from rvsim.state import SCALARS, State
 from tests.harness import M64, PAGES, VECTOR_CSRS, Outcome, arguments, differences, engine, observe
 from tests.isa.variants import Situation, Variant, supported, variants
 

@@ -13,12 +13,12 @@ from typing import Any
 
 import pytest
 
-from rvsim.decode import problems
+from rvsim.engine.interp import Trap
+from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.insn.decode import problems
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
-from rvsim.interp import Trap
 from rvsim.machine import Machine
-from rvsim.mem import PAGE, R, W, X
 from rvsim.vec.vtype import VILL, VType
 from tests.isa.vector_cases import VECTOR, VTYPES, config_of
 from tests.oracle.legality import reserved

@@ -9,14 +9,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rvsim.config import Config
-from rvsim.insn.csrs import CSRS
+from rvsim.engine.interp import Interpreter, Mode
+from rvsim.hart.memory import PAGE, GuestFault, Memory, R, W
+from rvsim.hart.state import State
+from rvsim.insn.base.csrs import CSRS
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
-from rvsim.interp import Interpreter, Mode
-from rvsim.ir.numpy_runtime import GuestTrap
-from rvsim.mem import PAGE, GuestFault, Memory, R, W
-from rvsim.state import State
+from rvsim.ir.numpy.runtime import GuestTrap
 from tests.isa.fields import legal_fields
 from tests.isa.machine_state import CSR_OF_WORD, machine_words, units_off
 from tests.oracle.element import OracleState, OracleTrap, execute

@@ -14,14 +14,14 @@ from functools import cache
 import numpy as np
 
 from rvsim.config import Agnostic, ReductionOrder
-from rvsim.decode import problems
-from rvsim.insn.csrs import CSRS
+from rvsim.hart.memory import Memory
+from rvsim.hart.state import State
+from rvsim.insn.base.csrs import CSRS
+from rvsim.insn.decode import problems
 from rvsim.insn.encoding import FieldCode
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
-from rvsim.mem import Memory
-from rvsim.state import State
 from rvsim.vec.vtype import VType
 from tests.harness import BOUNDARIES, M64, VILL, WRITABLE, Case, applicable_modes, prepare
 from tests.isa.fields import REGISTERS

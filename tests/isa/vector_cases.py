@@ -17,11 +17,11 @@ import numpy as np
 from hypothesis import strategies as st
 
 from rvsim.config import Agnostic, Config
-from rvsim.decode import problems
+from rvsim.hart.memory import PAGE
+from rvsim.insn.decode import problems
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
-from rvsim.mem import PAGE
 from rvsim.vec.groups import V0, resolve
 from rvsim.vec.vtype import VType
 from tests.harness import (

@@ -18,15 +18,15 @@ from unittest.mock import patch
 
 import numpy as np
 
-import rvsim.mem
+import rvsim.hart.memory
 from rvsim.config import Config
-from rvsim.decode import problems
+from rvsim.engine.interp import Interpreter, Trap
+from rvsim.engine.jit.engine import Jit
+from rvsim.hart.memory import PAGE, Memory, R, W, X
+from rvsim.hart.state import State
+from rvsim.insn.decode import problems
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
-from rvsim.interp import Interpreter, Trap
-from rvsim.jit.engine import Jit
-from rvsim.mem import PAGE, Memory, R, W, X
-from rvsim.state import State
 from rvsim.vec.vtype import VType
 from tests.harness import EXTENSIONS
 from tests.program.bare import Step, assemble, random_fields, step, vector_fields
@@ -49,7 +49,7 @@ class Guarded(Memory):
     """Guest memory between two spans of the host's address space that nobody may touch."""
 
     def __init__(self, size: int) -> None:
-        reserve, guards = rvsim.mem._reserve, []
+        reserve, guards = rvsim.hart.memory._reserve, []
 
         def guarded(length: int) -> mmap.mmap:
             if length != size:  # tables of permissions, which may be anywhere
@@ -58,7 +58,7 @@ class Guarded(Memory):
             guards.extend(others)
             return found
 
-        with patch("rvsim.mem._reserve", guarded):
+        with patch("rvsim.hart.memory._reserve", guarded):
             super().__init__(size)
         self._guards = guards
 

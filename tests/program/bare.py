@@ -7,13 +7,13 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rvsim.config import Config
+from rvsim.engine.interp import Interpreter, Trap
+from rvsim.hart.memory import PAGE, Memory, R, W, X
+from rvsim.hart.state import State
 from rvsim.insn.encoding import FieldCode
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
-from rvsim.interp import Interpreter, Trap
-from rvsim.mem import PAGE, Memory, R, W, X
 from rvsim.profiles import make_config
-from rvsim.state import State
 from rvsim.vec.groups import resolve
 from rvsim.vec.vtype import VType
 

@@ -20,7 +20,7 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.linux import Grant
+from rvsim.guest.linux import Grant
 from rvsim.machine import Machine, RunResult
 from rvsim.toolchain import cache_dir
 

@@ -13,7 +13,7 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.host import GENERIC, NATIVE, VARIABLE
+from rvsim.host.processor import GENERIC, NATIVE, VARIABLE
 from tools import aarch64
 
 ROOT = Path(__file__).resolve().parents[2]

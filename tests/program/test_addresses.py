@@ -13,10 +13,10 @@ from dataclasses import replace
 
 import pytest
 
-from rvsim.interp import Mode
-from rvsim.jit.engine import Jit
-from rvsim.jit.region import mode_number
-from rvsim.mem import PAGE, R, W
+from rvsim.engine.interp import Mode
+from rvsim.engine.jit.engine import Jit
+from rvsim.engine.jit.region import mode_number
+from rvsim.hart.memory import PAGE, R, W
 from rvsim.profiles import make_config
 from rvsim.vec.vtype import VType
 from tests.program.address_programs import compare

@@ -8,7 +8,7 @@ import pytest
 
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine, RunResult
-from rvsim.report import trap_report
+from rvsim.machine.trap_report import trap_report
 from rvsim.trace.spike import SpikeLog
 from tests.program.bare_images import HANDLER, INSTALL, TEXT, build
 

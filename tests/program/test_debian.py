@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.linux import Grant
+from rvsim.guest.linux import Grant
 from rvsim.machine import Machine
 from rvsim.toolchain import cache_dir
 from tests.program.debian_programs import PACKAGES, STDIN, commands, contents, fill

@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-import rvsim.interp
+import rvsim.engine.interp
 from rvsim.machine import Machine, RunResult
 from tests.cli.programs import E8_M1, elf, exit_with, li, vset
 from tests.program.bare import DATA, Step, load_upper, step
@@ -69,7 +69,7 @@ OPTIONS = {
 def test_the_results_and_counts_are_the_same(what: str, monkeypatch: pytest.MonkeyPatch) -> None:
     content = program(step("ebreak") if "cycles" in what else step("ecall"), *exit_with(5))
     expected, counts = run(content, **OPTIONS[what])
-    monkeypatch.setattr(rvsim.interp, "MOST_DECODED", FEW)
+    monkeypatch.setattr(rvsim.engine.interp, "MOST_DECODED", FEW)
     found, counts_again = run(content, **OPTIONS[what])
     for name in ("reason", "exit_code", "trap", "instret", "cycle", "x", "v"):
         assert getattr(found, name) == getattr(expected, name), name
@@ -80,7 +80,7 @@ def test_the_results_and_counts_are_the_same(what: str, monkeypatch: pytest.Monk
 
 
 def test_no_more_is_kept_than_the_bound_and_a_block(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(rvsim.interp, "MOST_DECODED", FEW)
+    monkeypatch.setattr(rvsim.engine.interp, "MOST_DECODED", FEW)
     machine = Machine(memory_size=1 << 26, engine="numpy")
     machine.load(program(*exit_with(0)))
     most = 0
@@ -107,6 +107,6 @@ def test_a_store_into_dropped_code_is_seen(engine: str, monkeypatch: pytest.Monk
     end = [li(17, 93), step("ecall")]
     steps = [*mprotect, *call, *other, *copy, *call, *other, *end]
     data = (old.code + back.code).ljust(64, b"\0") + new.code
-    monkeypatch.setattr(rvsim.interp, "MOST_DECODED", FEW)
+    monkeypatch.setattr(rvsim.engine.interp, "MOST_DECODED", FEW)
     result, _ = run(elf(steps, data), engine=engine)
     assert result.exit_code == 41

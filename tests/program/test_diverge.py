@@ -7,9 +7,9 @@ from typing import Any
 
 import pytest
 
-from rvsim.ir import llvm_backend
-from rvsim.ir.llvm_build import I32
-from rvsim.jit.engine import Jit
+from rvsim.engine.jit.engine import Jit
+from rvsim.ir.llvm import backend as llvm_backend
+from rvsim.ir.llvm.build import I32
 from tests.program.bare import TEXT, Bare, assemble, load_upper, step
 from tests.program.elf_writer import write_elf
 from tests.program.test_jit import CONFIG, VECTOR, loop, start

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.elf import ElfError
+from rvsim.guest.elf import ElfError
 from rvsim.machine import Machine
 from tests.program.bare import Step, assemble, load_upper, step
 from tests.program.elf_files import SHARED, TEXT, R, Segment, W, elf_file

@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rvsim.config import Config
-from rvsim.interp import Trap
+from rvsim.engine.interp import Trap
+from rvsim.hart.memory import PAGE, R, W, X
 from rvsim.machine import Machine
-from rvsim.mem import PAGE, R, W, X
 from rvsim.profiles import make_config
 from tests.program.bare import DATA, TEXT, Bare, Step, assemble, step
 from tests.program.elf_writer import write_elf

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 
 from rvsim.config import Config
-from rvsim.decode import decode
+from rvsim.engine.interp import Trap
+from rvsim.guest.linux.table import CALLS
+from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.insn.decode import decode
 from rvsim.insn.isa import isa
 from rvsim.insn.units import Unit
-from rvsim.interp import Trap
-from rvsim.linux.table import CALLS
 from rvsim.machine import Machine
-from rvsim.mem import PAGE, R, W, X
 from rvsim.profiles import make_config
 from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, DATA_SIZE, TEXT, Bare, random_fields, step, vector_fields

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 from rvsim import cli
-from rvsim.elf import ElfError
+from rvsim.guest.elf import ElfError
 from rvsim.machine import Machine
 from tests.program.bare import assemble, step
 from tests.program.dwarf_writer import (

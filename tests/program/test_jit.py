@@ -7,10 +7,10 @@ import random
 import pytest
 
 from rvsim.config import Config, Reserved
-from rvsim.interp import Trap
-from rvsim.jit.engine import Jit
+from rvsim.engine.interp import Trap
+from rvsim.engine.jit.engine import Jit
+from rvsim.hart.memory import PAGE, R, W, X
 from rvsim.machine import Machine
-from rvsim.mem import PAGE, R, W, X
 from rvsim.profiles import make_config
 from rvsim.toolchain import build_kernel
 from rvsim.vec.vtype import VType

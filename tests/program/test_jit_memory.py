@@ -9,10 +9,10 @@ import random
 
 import pytest
 
-from rvsim.jit.discover import RegionPlan
-from rvsim.jit.engine import Jit
-from rvsim.jit.native import Native
-from rvsim.mem import PAGE, R, W
+from rvsim.engine.jit.discover import RegionPlan
+from rvsim.engine.jit.engine import Jit
+from rvsim.engine.jit.native import Native
+from rvsim.hart.memory import PAGE, R, W
 from rvsim.profiles import make_config
 from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, DATA_SIZE, TEXT, Bare, Step, assemble, step

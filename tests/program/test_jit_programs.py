@@ -12,12 +12,12 @@ from collections.abc import Sequence
 import pytest
 
 from rvsim.config import Config
-from rvsim.decode import decode, problems
+from rvsim.engine.jit.engine import Jit
+from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.insn.decode import decode, problems
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
-from rvsim.jit.engine import Jit
 from rvsim.machine import Machine, RunResult
-from rvsim.mem import PAGE, R, W, X
 from rvsim.profiles import make_config
 from rvsim.toolchain import build_kernel, kernel_names
 from rvsim.vec.vtype import VType

@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
+from rvsim.hart.memory import PAGE
 from rvsim.insn.isa import isa
 from rvsim.machine import Machine
-from rvsim.mem import PAGE
 from rvsim.toolchain import build_kernel
 from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, Step, assemble, load_upper, step, vector_fields

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.linux import Grant
+from rvsim.guest.linux import Grant
 from rvsim.machine import Machine
 from tests.program.libc_programs import (
     COMPILERS,

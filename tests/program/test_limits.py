@@ -6,10 +6,10 @@ import time
 
 import pytest
 
-from rvsim.insn.csrs import CSRS
-from rvsim.interp import Trap
+from rvsim.engine.interp import Trap
+from rvsim.hart.memory import PAGE
+from rvsim.insn.base.csrs import CSRS
 from rvsim.machine import LIMIT_REACHED, Machine, RunResult
-from rvsim.mem import PAGE
 from rvsim.toolchain import build_kernel
 from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, DATA_SIZE, TEXT, Bare, Step, assemble, load_upper, step

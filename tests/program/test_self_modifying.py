@@ -8,10 +8,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from rvsim.interp import Interpreter, Trap
-from rvsim.jit.engine import Jit
+from rvsim.engine.interp import Interpreter, Trap
+from rvsim.engine.jit.engine import Jit
+from rvsim.hart.memory import PAGE, R, W, X
 from rvsim.machine import Machine
-from rvsim.mem import PAGE, R, W, X
 from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, TEXT, Bare, Step, assemble, load_upper, step
 from tests.program.elf_writer import write_elf

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pytest
 
-from rvsim.host import GENERIC, VARIABLE, usable_hosts
+from rvsim.host.processor import GENERIC, VARIABLE, usable_hosts
 from rvsim.insn.registry import Insn
 from tests.isa.test_jit_equals_numpy import INSNS, agree
 from tests.program.test_fuzz import fuzz_all

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.interp import Interpreter, namespace
-from rvsim.jit.engine import Jit
+from rvsim.engine.interp import Interpreter, namespace
+from rvsim.engine.jit.engine import Jit
+from rvsim.engine.traffic import Traffic, counting
+from rvsim.hart.memory import PAGE
 from rvsim.machine import Machine
-from rvsim.mem import PAGE
 from rvsim.toolchain import build_kernel
 from rvsim.trace.counters import counts
-from rvsim.traffic import Traffic, counting
 from tests.program.bare import TEXT, Bare, assemble, step
 from tests.program.test_jit import BODIES, CONFIG, E8M1, E16M2, E32M1, loop, retiring, start
 from tests.program.test_self_modifying import A3, add, with_function

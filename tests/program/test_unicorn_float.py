@@ -14,7 +14,7 @@ import pytest
 import unicorn
 from unicorn import riscv_const
 
-from rvsim.insn.fp_forms import DYNAMIC
+from rvsim.insn.base.fp_forms import DYNAMIC
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit

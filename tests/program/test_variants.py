@@ -7,9 +7,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from rvsim.decode import Decoded, decode, fetch
-from rvsim.elf import load_elf
-from rvsim.mem import Memory
+from rvsim.guest.elf import load_elf
+from rvsim.hart.memory import Memory
+from rvsim.insn.decode import Decoded, decode, fetch
 from rvsim.toolchain import build_kernel
 
 IME = {

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 from rvsim.cli import run
-from rvsim.jit import llvm_there
-from rvsim.jit.llvm_there import NoLlvm, need_llvm
+from rvsim.engine.jit import llvm_there
+from rvsim.engine.jit.llvm_there import NoLlvm, need_llvm
 from tests.cli.programs import elf, exit_with, li
 from tests.program.bare import step
 
@@ -97,6 +97,6 @@ def test_no_memory_is_no_internal_error(
     def fail(*args: object, **options: object) -> None:
         raise MemoryError
 
-    monkeypatch.setattr("rvsim.elf.load_elf", fail)
+    monkeypatch.setattr("rvsim.guest.elf.load_elf", fail)
     assert run(["dis", __file__]) == 2
     assert capsys.readouterr().err.startswith("rvsim: the host has no memory left")

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from functools import cache
 
 from rvsim.config import Config
-from rvsim.decode import problems
-from rvsim.insn.csrs import CSRS
+from rvsim.hart.memory import PAGE
+from rvsim.insn.base.csrs import CSRS
+from rvsim.insn.decode import problems
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
-from rvsim.mem import PAGE
 from rvsim.vec.vtype import VType
 from tests.oracle.legality import ELEMENT_GROUPS
 from tests.program.bare import Step, assemble, load_upper, random_fields, step, vector_fields

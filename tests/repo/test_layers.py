@@ -1,78 +1,50 @@
-"""Imports inside rvsim go one way, as the design draws it:
+"""Imports inside rvsim go one way, from room to room and from module to module.
 
-ir <- {fp, vec} <- insn <- {decode, interp, jit, cost} <- machine <- {trace, verify} <- cli
+The order of the rooms is that of decision 14; docs/reading-order.md walks through it.
 """
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from functools import cache
+from graphlib import CycleError, TopologicalSorter
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parents[2]
 
-MAY_IMPORT = {
+ROOMS = {
     # what everything may stand on
     "printable": "",
-    "regular_file": "",
-    "address_space": "",
-    "file_limits": "",
     "errors": "printable",
-    "host": "errors",
+    "host": "printable errors",
     "config": "",
-    "state": "",
-    "kept": "",
-    "data": "errors",
-    "codemap": "",
-    "areas": "",
-    "mem": "errors address_space areas codemap",
-    "lanes": "mem",
-    "traffic": "state",
-    "tables": "errors",
-    "summary": "printable",
-    "interrupts": "",
-    "outputs": "",
-    "profiles": "errors config data",
-    "attributes": "config profiles",
-    "initial": "profiles state",
-    # files
-    "symbols": "",
-    "sections": "printable file_limits symbols",
-    "line_program": "file_limits",
-    "lines": "printable file_limits sections line_program",
-    "segments": "mem",
-    "elf": "errors mem symbols sections lines segments",
-    "toolchain": "errors kept regular_file data",
-    # instructions
-    "ir": "host state mem",
+    "profiles": "errors host config",
+    "toolchain": "errors host",
+    # state and instructions
+    "hart": "errors profiles",
+    "ir": "host hart",
     "fp": "ir",
     "vec": "errors config ir",
-    "insn": "config ir fp vec",
-    "decode": "config mem vec insn",
-    "disasm": "vec insn decode",
-    # the guest's process
-    "linux": "errors config state initial areas mem printable elf vec",
-    # engines
-    "cost": "errors data state ir vec insn decode",
-    "interp": "config state mem lanes ir vec insn decode cost",
-    "jit": "host config state kept regular_file address_space mem ir fp vec insn decode cost"
-    " interp",
-    # what surrounds a bare-metal image
-    "bare": "errors state mem elf insn interp",
-    "machine": "errors host config state mem printable traffic tables summary interrupts profiles"
-    " attributes initial elf linux decode cost interp jit bare",
-    # profiles
-    "perf": "errors mem elf symbols decode insn cost interp machine",
-    # listeners and reports
-    "trace": "errors state mem printable traffic tables interrupts outputs vec insn decode disasm"
-    " cost interp machine perf",
-    "report": "config mem printable profiles vec insn decode disasm interp machine",
+    "insn": "config hart ir fp vec",
+    # what executes them, and how long that takes
+    "cost": "errors host hart ir vec insn",
+    "engine": "host config hart ir fp vec insn cost",
+    # programs and what surrounds them
+    "guest": "printable errors config profiles hart vec insn engine",
+    "machine": "printable errors host config profiles hart vec insn cost engine guest",
+    # what people see
+    "perf": "printable errors host config hart insn cost engine guest machine",
+    "trace": "printable errors host hart vec insn cost engine machine perf",
+    "page": "config insn cost perf trace",
 }
-"""Module or folder of rvsim: what else of rvsim it may import, all of it from rows above."""
+"""Room or loose module of rvsim: what else of rvsim it may import, all of it from rows above."""
 
 FREE = frozenset({"cli", "__main__"})
 """May import everything; nothing imports them."""
+
+MOST_LOOSE_MODULES = 8
+LONGEST_MODULE = 750
 
 
 @cache
@@ -109,28 +81,68 @@ def dependencies() -> dict[str, dict[str, Path]]:
         for module in imported_modules(path):
             package, _, rest = module.partition(".")
             part = rest.partition(".")[0]
-            if package == "rvsim" and part != part_of(path):
+            if package == "rvsim" and part not in {part_of(path), "__version__"}:
                 uses[part] = path.relative_to(ROOT)
     return found
 
 
 def test_every_part_has_a_row() -> None:
-    assert sorted(set(dependencies()) - {""} - FREE) == sorted(MAY_IMPORT)
+    assert sorted(set(dependencies()) - {""} - FREE) == sorted(ROOMS)
 
 
-@pytest.mark.parametrize("part", MAY_IMPORT)
+@pytest.mark.parametrize("part", ROOMS)
 def test_a_part_imports_what_its_row_allows(part: str) -> None:
     uses = dependencies()[part]
-    allowed = set(MAY_IMPORT[part].split())
+    allowed = set(ROOMS[part].split())
     assert {name: str(path) for name, path in uses.items() if name not in allowed} == {}
     assert allowed - set(uses) == set(), "unused entries"
 
 
 def test_rows_name_only_rows_above_them() -> None:
     above: set[str] = set()
-    for part, row in MAY_IMPORT.items():
+    for part, row in ROOMS.items():
         assert set(row.split()) <= above, part
         above.add(part)
+
+
+def module_name(path: Path) -> str:
+    return ".".join(path.relative_to(ROOT).with_suffix("").parts).removesuffix(".__init__")
+
+
+@cache
+def imports_by_module() -> Mapping[str, frozenset[str]]:
+    """For each module of rvsim, the modules of rvsim that it imports, for types only included."""
+    names = {module_name(path): path for path in python_files("rvsim")}
+    return {
+        name: frozenset(
+            found for m in imported_modules(path) if (found := _known(m, names)) not in ("", name)
+        )
+        for name, path in names.items()
+    }
+
+
+def _known(name: str, modules: Mapping[str, Path]) -> str:
+    """The module that an imported name is or is in; "" if it is none of rvsim's."""
+    while name and name not in modules:
+        name = name.rpartition(".")[0]
+    return name
+
+
+def test_no_circle_between_modules() -> None:
+    try:
+        TopologicalSorter(imports_by_module()).prepare()
+    except CycleError as circle:
+        pytest.fail(" -> ".join(circle.args[1]))
+
+
+def test_few_modules_are_in_no_room() -> None:
+    loose = [path for path in (ROOT / "rvsim").glob("*.py") if not path.name.startswith("__")]
+    assert len(loose) <= MOST_LOOSE_MODULES, loose
+
+
+def test_no_module_is_long() -> None:
+    lengths = {path: len(path.read_text("utf-8").splitlines()) for path in python_files("rvsim")}
+    assert {str(p): n for p, n in lengths.items() if n > LONGEST_MODULE} == {}
 
 
 @pytest.mark.parametrize("outside", ["tools", "tests"])

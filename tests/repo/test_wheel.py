@@ -20,10 +20,8 @@ def test_main_job_runs_from_the_built_wheel(tmp_path: Path) -> None:
     pip = [sys.executable, "-m", "pip", "--quiet", "--disable-pip-version-check"]
     subprocess.run([*pip, "wheel", "--no-deps", "-w", wheels, ROOT], check=True)
     (wheel,) = wheels.glob("rvsim_x60-*.whl")
-    folder = ROOT / "rvsim" / "cli" / "page"
-    page = {
-        f"rvsim/cli/page/{p.name}" for p in folder.iterdir() if p.suffix != ".py" and p.is_file()
-    }
+    folder = ROOT / "rvsim" / "page"
+    page = {f"rvsim/page/{p.name}" for p in folder.iterdir() if p.suffix != ".py" and p.is_file()}
     assert len(page) > 5
     assert page <= set(zipfile.ZipFile(wheel).namelist())
     venv.create(tmp_path / "venv", with_pip=True)

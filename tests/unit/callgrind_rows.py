@@ -13,9 +13,9 @@ import numpy as np
 from rvsim.cost.batch import BATCH_DTYPE, Batch
 from rvsim.cost.formula import CYCLE
 from rvsim.cost.reasons import reason
-from rvsim.decode import Decoded, decode
-from rvsim.lines import Lines
-from rvsim.symbols import Symbol, Symbols
+from rvsim.guest.lines import Lines
+from rvsim.guest.symbols import Symbol, Symbols
+from rvsim.insn.decode import Decoded, decode
 from rvsim.trace.callgrind import CallgrindTrace
 from tests.program.bare import step
 from tests.unit.callgrind_model import Code, Kind, Row

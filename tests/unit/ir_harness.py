@@ -7,16 +7,16 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rvsim import ir
-from rvsim.host import Host
-from rvsim.interp import namespace
+from rvsim.engine.interp import namespace
+from rvsim.hart.memory import GuestFault, Memory
+from rvsim.hart.state import State
+from rvsim.host.processor import Host
 from rvsim.ir import Type, Value
-from rvsim.ir.llvm_backend import Unit
-from rvsim.ir.llvm_engine import Function, compile_module
-from rvsim.ir.numpy_backend import compile_python
-from rvsim.ir.numpy_runtime import GuestTrap
+from rvsim.ir.llvm.backend import Unit
+from rvsim.ir.llvm.engine import Function, compile_module
+from rvsim.ir.numpy.backend import compile_python
+from rvsim.ir.numpy.runtime import GuestTrap
 from rvsim.ir.trace import Program, Trace
-from rvsim.mem import GuestFault, Memory
-from rvsim.state import State
 
 VLEN = 256
 FIELDS = {"rd": 5, "rs1": 6, "rs2": 7, "rs3": 28, "vd": 0, "vs1": 8, "vs2": 16, "vs3": 24}

@@ -6,10 +6,10 @@ import struct
 from typing import Any
 
 from rvsim.config import NO_FACTS
-from rvsim.elf import Image, Segment
-from rvsim.linux import Cpu, LinuxProcess
-from rvsim.mem import PAGE, Memory, R, W
-from rvsim.state import State
+from rvsim.guest.elf import Image, Segment
+from rvsim.guest.linux import Cpu, LinuxProcess
+from rvsim.hart.memory import PAGE, Memory, R, W
+from rvsim.hart.state import State
 
 SIZE = 64 << 20
 DATA = 0x20000

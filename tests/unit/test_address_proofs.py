@@ -1,6 +1,6 @@
 """Proofs, for all 2^64 addresses and every size of memory, that compiled code stays in the guest's.
 
-z3 gets the LLVM IR that the functions of `rvsim.ir.llvm_bounds` emit, and that of whole regions,
+z3 gets the LLVM IR that the functions of `rvsim.ir.llvm.bounds` emit, and that of whole regions,
 translated by `llvm_meaning`: proofs about the code itself, not about a model of it.  All are made
 at the full 64 bits; a smaller width with all inputs tried would say less.  What keeps them small is
 that a loop stands for one round of it, any, and that of the highest lane only this is used: none
@@ -34,16 +34,16 @@ from llvmlite import ir
 from llvmlite.ir import instructions as insns
 
 from rvsim.config import Config
+from rvsim.engine.interp import Mode
+from rvsim.engine.jit.discover import discover
+from rvsim.engine.jit.lower import lower_region
+from rvsim.engine.jit.table import ENTRY_BYTES, TABLE_BITS
+from rvsim.hart.memory import PAGE, R, W
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
-from rvsim.interp import Mode
-from rvsim.ir.llvm_bounds import FORMS_ADDRESS
-from rvsim.ir.llvm_build import I1, I64, PTR, Frame, new_module, vector
-from rvsim.ir.llvm_memory import GuestMemory
-from rvsim.jit.discover import discover
-from rvsim.jit.lower import lower_region
-from rvsim.jit.table import ENTRY_BYTES, TABLE_BITS
-from rvsim.mem import PAGE, R, W
+from rvsim.ir.llvm.bounds import FORMS_ADDRESS
+from rvsim.ir.llvm.build import I1, I64, PTR, Frame, new_module, vector
+from rvsim.ir.llvm.memory import GuestMemory
 from rvsim.vec.vtype import VType
 from tests.harness import EXTENSIONS
 from tests.program.bare import TEXT, Bare, Step, assemble, random_fields, step, vector_fields
@@ -56,7 +56,7 @@ LARGEST = 1 << 62
 
 
 def assume_memory(meaning: Meaning, size: Formula, perm: Any) -> None:
-    """What `rvsim.mem.Memory` promises of size and permissions."""
+    """What `rvsim.hart.memory.Memory` promises of size and permissions."""
     meaning.permission_table = perm
     meaning.facts += [
         size & (PAGE - 1) == 0,
@@ -320,8 +320,8 @@ BUILDERS = ("GuestMemory", "RegionMemory", "GuestSpace")
 
 
 def lowering_files() -> Iterator[Path]:
-    yield from sorted((ROOT / "rvsim" / "ir").glob("llvm_*.py"))
-    yield from sorted((ROOT / "rvsim" / "jit").rglob("*.py"))
+    yield from sorted((ROOT / "rvsim" / "ir" / "llvm").glob("*.py"))
+    yield from sorted((ROOT / "rvsim" / "engine" / "jit").rglob("*.py"))
 
 
 def unmarked_uses(tree: ast.Module) -> Iterator[int]:
@@ -372,7 +372,7 @@ def test_only_marked_functions_name_the_places() -> None:
         found += [f"{path.relative_to(ROOT)}:{line}" for line in lines]
     assert not found, (
         "these lines form addresses of guest memory by themselves; use or add a function of"
-        f" rvsim/ir/llvm_bounds.py: {found}"
+        f" rvsim/ir/llvm/bounds.py: {found}"
     )
 
 

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from rvsim.areas import Areas
+from rvsim.hart.areas import Areas
 
 LARGEST = 24
 ends = st.integers(0, LARGEST)

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.attributes import remarks
+from rvsim.guest.attributes import remarks
 from rvsim.machine import Machine
 from rvsim.profiles import make_config
 from tests.program.elf_files import ATTRIBUTES, EXIT_0, TEXT, Section, Segment, attributes, elf_file

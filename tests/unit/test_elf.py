@@ -12,8 +12,8 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rvsim.elf import PIE_BASE, ElfError, Image, load_elf
-from rvsim.mem import MAPPED, PAGE, Memory, R, W, X
+from rvsim.guest.elf import PIE_BASE, ElfError, Image, load_elf
+from rvsim.hart.memory import MAPPED, PAGE, Memory, R, W, X
 
 SIZE = 32 << 20
 SOURCE = """
@@ -390,5 +390,7 @@ def test_a_lost_section_table_loses_names_and_lines_only(pie: bytes):
 
 
 def test_importing_the_loader_does_not_import_pyelftools():
-    code = "import sys, rvsim.elf; assert not any(m.startswith('elftools') for m in sys.modules)"
+    code = (
+        "import sys, rvsim.guest.elf; assert not any(m.startswith('elftools') for m in sys.modules)"
+    )
     subprocess.run([sys.executable, "-c", code], check=True)

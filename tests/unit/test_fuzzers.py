@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rvsim.host import VARIABLE, usable_hosts
+from rvsim.host.processor import VARIABLE, usable_hosts
 from tools import fuzz, fuzzers
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rvsim.jit.engine import Jit
+from rvsim.engine.jit.engine import Jit
 from tests.program.bare import Bare, assemble, step
 
 

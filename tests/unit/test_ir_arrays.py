@@ -5,13 +5,13 @@ from __future__ import annotations
 import pytest
 
 from rvsim import ir
-from rvsim.ir.llvm_backend import Unit
-from rvsim.ir.llvm_engine import compile_module
-from rvsim.ir.numpy_backend import compile_python, compile_subprogram
+from rvsim.hart.memory import Memory
+from rvsim.hart.state import State
+from rvsim.ir.llvm.backend import Unit
+from rvsim.ir.llvm.engine import compile_module
+from rvsim.ir.numpy.backend import compile_python, compile_subprogram
 from rvsim.ir.text import formula
 from rvsim.ir.trace import Program, Trace
-from rvsim.mem import Memory
-from rvsim.state import State
 
 pytestmark = pytest.mark.compiled
 

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rvsim import ir
+from rvsim.hart.memory import PAGE, Memory, R, W
 from rvsim.ir import Value
 from rvsim.ir.trace import Program
-from rvsim.mem import PAGE, Memory, R, W
 
 from .ir_harness import FIELDS, Bench, Trapped, pack, traced, unpack
 

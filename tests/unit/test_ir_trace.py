@@ -10,7 +10,7 @@ import pytest
 from rvsim import ir
 from rvsim.ir import Trace, bits, lanes, mask
 from rvsim.ir import trace as tr
-from rvsim.ir.llvm_backend import Unit
+from rvsim.ir.llvm.backend import Unit
 from rvsim.ir.prims import PRIMS, STATEMENTS, check_complete
 
 from .ir_harness import FIELDS, Bench, Trapped, traced

@@ -17,13 +17,13 @@ from pathlib import Path
 
 import pytest
 
-from rvsim import kept
-from rvsim.interp import Mode
-from rvsim.jit import compile as jit_compile
-from rvsim.jit.cache import RegionCache, open_cache, why_unusable
-from rvsim.jit.engine import Jit
-from rvsim.jit.region import CompiledRegion, Covered, mode_number
-from rvsim.mem import PAGE, R, W, X
+from rvsim.engine.interp import Mode
+from rvsim.engine.jit import compile as jit_compile
+from rvsim.engine.jit.cache import RegionCache, open_cache, why_unusable
+from rvsim.engine.jit.engine import Jit
+from rvsim.engine.jit.region import CompiledRegion, Covered, mode_number
+from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.host import cache_folder as kept
 from rvsim.vec.shapes import Known
 from rvsim.vec.vtype import VType
 from tests.cli.programs import elf, exit_with
@@ -403,12 +403,15 @@ def test_mode_numbers_are_distinct_16_bit_numbers_and_never_0() -> None:
 
 def test_the_source_digest_covers_all_that_generates_code() -> None:
     done = subprocess.run(
-        [sys.executable, "-c", "import rvsim.jit.engine, rvsim.jit.lower, rvsim.jit.compile, sys\n"
+        [sys.executable, "-c", "import sys\n"
+         "from rvsim.engine.jit import compile, engine, lower\n"
          "print(*(m.__file__ for n, m in sys.modules.items() if n.split('.')[0] == 'rvsim'))"],
         capture_output=True, text=True, check=True,
     )  # fmt: skip
     loaded = {str(Path(name).resolve()) for name in done.stdout.split()}
-    covered = {str(Path(name).resolve()) for name in kept._sources(str(Path(kept.__file__).parent))}
+    covered = {
+        str(Path(name).resolve()) for name in kept._sources(str(Path(kept.__file__).parents[1]))
+    }
     assert loaded <= covered
 
 

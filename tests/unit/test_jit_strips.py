@@ -5,9 +5,9 @@ from __future__ import annotations
 import pytest
 
 from rvsim import ir
+from rvsim.engine.jit.strips import analysis
+from rvsim.engine.jit.strips.arrays import stored_width
 from rvsim.ir import Value
-from rvsim.jit.strips import analysis
-from rvsim.jit.strips.arrays import stored_width
 
 N = 64
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from rvsim.lines import Lines
+from rvsim.guest.lines import Lines
 from tests.program.dwarf_writer import (
     ABBREV,
     ADVANCE_LINE,

@@ -12,11 +12,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from rvsim.errors import RvsimError
-from rvsim.linux import BlockedForEver, LinuxProcess, ProcessExit, hwcap
-from rvsim.linux.names import NAMES
-from rvsim.linux.process import STACK_SIZE
-from rvsim.linux.table import CALLS, syscall
-from rvsim.mem import LOWEST_FREE, MAPPED, PAGE, GuestFault, Memory, R, W, X
+from rvsim.guest.linux import BlockedForEver, LinuxProcess, ProcessExit, hwcap
+from rvsim.guest.linux.names import NAMES
+from rvsim.guest.linux.process import STACK_SIZE
+from rvsim.guest.linux.table import CALLS, syscall
+from rvsim.hart.memory import LOWEST_FREE, MAPPED, PAGE, GuestFault, Memory, R, W, X
 from tests.unit.linux_guest import (
     ANONYMOUS,
     DATA,

@@ -10,9 +10,9 @@ from pathlib import Path
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from rvsim.linux import BlockedForEver, Grant, ProcessExit
-from rvsim.linux.table import CALLS
-from rvsim.mem import LOWEST_FREE, PAGE
+from rvsim.guest.linux import BlockedForEver, Grant, ProcessExit
+from rvsim.guest.linux.table import CALLS
+from rvsim.hart.memory import LOWEST_FREE, PAGE
 from tests.unit.linux_guest import DATA, HEAP, SIZE, Guest
 
 PATHS = [

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.linux import Grant
-from rvsim.linux.errno import (
+from rvsim.guest.linux import Grant
+from rvsim.guest.linux.errno import (
     EEXIST,
     EINVAL,
     ENOENT,

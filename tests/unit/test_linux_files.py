@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.elf import Source
-from rvsim.linux import Grant
-from rvsim.linux.errno import (
+from rvsim.guest.elf import Source
+from rvsim.guest.linux import Grant
+from rvsim.guest.linux.errno import (
     EACCES,
     EBADF,
     EEXIST,
@@ -30,8 +30,8 @@ from rvsim.linux.errno import (
     ERANGE,
     ESPIPE,
 )
+from rvsim.hart.memory import PAGE, R
 from rvsim.machine import Machine
-from rvsim.mem import PAGE, R
 from rvsim.toolchain import build_kernel
 from tests.unit.linux_guest import AT_FDCWD, DATA, HEAP, IMAGE, PRIVATE, SHARED, Guest
 

@@ -12,9 +12,9 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.linux import Grant
-from rvsim.linux.errno import EBUSY, ENOENT
-from rvsim.mem import PAGE
+from rvsim.guest.linux import Grant
+from rvsim.guest.linux.errno import EBUSY, ENOENT
+from rvsim.hart.memory import PAGE
 from tests.unit.linux_guest import AT_FDCWD, DATA, Guest
 
 DIRECTORY, CREAT, WRONLY, REMOVEDIR = 0o200000, 0o100, 1, 0x200

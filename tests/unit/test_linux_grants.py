@@ -10,8 +10,8 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from rvsim.errors import RvsimError
-from rvsim.linux import Grant
-from rvsim.linux.errno import (
+from rvsim.guest.linux import Grant
+from rvsim.guest.linux.errno import (
     EACCES,
     EBUSY,
     EEXIST,
@@ -25,8 +25,8 @@ from rvsim.linux.errno import (
     EXDEV,
     CallError,
 )
-from rvsim.linux.opening import open_place
-from rvsim.mem import PAGE
+from rvsim.guest.linux.opening import open_place
+from rvsim.hart.memory import PAGE
 from tests.unit.linux_guest import AT_FDCWD, DATA, Guest
 
 SECRET = b"nobody may read this"

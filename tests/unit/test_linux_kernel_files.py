@@ -7,14 +7,14 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.linux import Cpu, Grant
-from rvsim.linux.errno import EACCES, EINVAL, ENODEV, ENOENT, ENOTDIR
-from rvsim.linux.grants import FileTree
-from rvsim.linux.mappings import Mappings, Span
-from rvsim.linux.opening import open_place
-from rvsim.linux.system import LIMITS, RLIMIT_SIGPENDING
+from rvsim.guest.linux import Cpu, Grant
+from rvsim.guest.linux.errno import EACCES, EINVAL, ENODEV, ENOENT, ENOTDIR
+from rvsim.guest.linux.grants import FileTree
+from rvsim.guest.linux.mappings import Mappings, Span
+from rvsim.guest.linux.opening import open_place
+from rvsim.guest.linux.system import LIMITS, RLIMIT_SIGPENDING
+from rvsim.hart.memory import PAGE, Memory, R, W
 from rvsim.machine import Machine
-from rvsim.mem import PAGE, Memory, R, W
 from rvsim.profiles import make_config, profile
 from rvsim.toolchain import build_kernel
 from tests.unit.linux_guest import AT_FDCWD, DATA, HEAP, PRIVATE, Guest

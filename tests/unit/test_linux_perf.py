@@ -7,7 +7,7 @@ import struct
 
 import pytest
 
-from rvsim.linux.errno import (
+from rvsim.guest.linux.errno import (
     E2BIG,
     EACCES,
     EBADF,
@@ -20,7 +20,7 @@ from rvsim.linux.errno import (
     EOPNOTSUPP,
     ESRCH,
 )
-from rvsim.mem import PAGE
+from rvsim.hart.memory import PAGE
 from tests.unit.linux_guest import DATA, HEAP, PRIVATE, SHARED, Guest
 
 OUT = DATA + PAGE

@@ -6,9 +6,9 @@ import struct
 
 import pytest
 
-from rvsim.linux import BlockedForEver, ProcessExit, hwcap
-from rvsim.linux.errno import EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ESRCH
-from rvsim.mem import PAGE, R, X
+from rvsim.guest.linux import BlockedForEver, ProcessExit, hwcap
+from rvsim.guest.linux.errno import EAGAIN, EFAULT, EINTR, EINVAL, ENOMEM, EPERM, ESRCH
+from rvsim.hart.memory import PAGE, R, X
 from tests.unit.linux_guest import DATA, HEAP, Guest
 
 OUT = DATA + PAGE

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.linux import Grant
-from rvsim.linux.errno import (
+from rvsim.guest.linux import Grant
+from rvsim.guest.linux.errno import (
     EACCES,
     EBADF,
     ECHILD,
@@ -21,7 +21,7 @@ from rvsim.linux.errno import (
     EPERM,
     ESRCH,
 )
-from rvsim.mem import PAGE
+from rvsim.hart.memory import PAGE
 from tests.unit.linux_guest import DATA, Guest
 
 OUT = DATA + PAGE

@@ -6,9 +6,9 @@ import numpy as np
 import pytest
 
 from rvsim.errors import RvsimError
-from rvsim.linux.errno import EFAULT, ENOMEM
-from rvsim.mem import ADDRESS_SPACE, PAGE, Memory, R, W
-from rvsim.state import State
+from rvsim.guest.linux.errno import EFAULT, ENOMEM
+from rvsim.hart.memory import ADDRESS_SPACE, PAGE, Memory, R, W
+from rvsim.hart.state import State
 from tests.unit.linux_guest import ANONYMOUS, DATA, FIXED, PRIVATE, Guest
 
 LIMIT = 64 << 20
@@ -140,7 +140,7 @@ def test_what_the_host_wrote_where_nobody_may_look_is_gone_with_the_page(guest: 
 
 
 def test_a_host_that_refuses_the_space_gives_the_memory(monkeypatch: pytest.MonkeyPatch):
-    from rvsim import mem
+    from rvsim.hart import memory as mem
 
     reserve = mem._reserve
 

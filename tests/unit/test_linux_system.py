@@ -8,8 +8,8 @@ import time
 import pytest
 
 from rvsim.config import Config
-from rvsim.linux import BlockedForEver, hwprobe
-from rvsim.linux.errno import (
+from rvsim.guest.linux import BlockedForEver, hwprobe
+from rvsim.guest.linux.errno import (
     EAGAIN,
     EFAULT,
     EINVAL,
@@ -20,7 +20,7 @@ from rvsim.linux.errno import (
     ESRCH,
     ETIMEDOUT,
 )
-from rvsim.mem import MAPPED, PAGE, GuestFault, R, W
+from rvsim.hart.memory import MAPPED, PAGE, GuestFault, R, W
 from rvsim.profiles import make_config, profile
 from tests.unit.linux_guest import DATA, SIZE, Guest
 

@@ -10,7 +10,7 @@ import struct
 
 import pytest
 
-from rvsim.mem import PAGE, R, W
+from rvsim.hart.memory import PAGE, R, W
 
 from .linux_guest import DATA, Guest
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from rvsim.linux import ProcessExit
+from rvsim.guest.linux import ProcessExit
 from tests.unit.linux_guest import Guest
 
 VILL = 1 << 63

@@ -10,10 +10,11 @@ import llvmlite.binding as llvm
 import pytest
 
 from rvsim import ir
-from rvsim.host import LEVELS, Host, baseline, find_host, usable_hosts
-from rvsim.ir import Value, llvm_host
-from rvsim.ir.llvm_backend import Unit
-from rvsim.ir.llvm_engine import target_machine
+from rvsim.host.processor import LEVELS, Host, baseline, find_host, usable_hosts
+from rvsim.ir import Value
+from rvsim.ir.llvm import host as llvm_host
+from rvsim.ir.llvm.backend import Unit
+from rvsim.ir.llvm.engine import target_machine
 
 from .ir_harness import FIELDS, VLEN, Bench, pack, traced, unpack
 from .test_ir_primitives import CASES

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from rvsim.cli.output import WholeFile
-from rvsim.outputs import OutputPlace
+from rvsim.host.outputs import OutputPlace
 
 
 @pytest.fixture

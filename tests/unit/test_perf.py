@@ -7,10 +7,10 @@ from collections.abc import Sequence
 import pytest
 
 from rvsim.cost import REASONS
+from rvsim.guest.symbols import NOTYPE, Symbol, Symbols
 from rvsim.machine import Machine
 from rvsim.perf import Bounds, Loop, Profile, bounds, find_loops, find_region, profile
 from rvsim.perf.groups import GROUPS, group_of
-from rvsim.symbols import NOTYPE, Symbol, Symbols
 from tests.cli.programs import A0, A1, A2, E8_M1, E8_M2, elf, exit_with, li, vset
 from tests.program.bare import DATA, Step, load_upper, step
 

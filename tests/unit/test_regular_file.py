@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.regular_file import is_own_file, read_regular
+from rvsim.host.regular_file import is_own_file, read_regular
 
 
 def test_a_regular_file_is_read(tmp_path: Path) -> None:

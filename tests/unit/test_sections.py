@@ -6,8 +6,8 @@ import struct
 
 import pytest
 
-from rvsim.elf import load_elf
-from rvsim.mem import PAGE, Memory
+from rvsim.guest.elf import load_elf
+from rvsim.hart.memory import PAGE, Memory
 
 SIZE = 1 << 20
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rvsim.symbols import FUNC, NOTYPE, Symbol, Symbols
+from rvsim.guest.symbols import FUNC, NOTYPE, Symbol, Symbols
 
 
 def test_symbols_rank_functions_and_end_where_they_end():

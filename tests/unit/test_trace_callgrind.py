@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 
 from rvsim.cost.batch import BATCH_DTYPE, Batch
-from rvsim.decode import decode
-from rvsim.symbols import Symbol, Symbols
+from rvsim.guest.symbols import Symbol, Symbols
+from rvsim.insn.decode import decode
 from rvsim.trace.callgrind import CallgrindTrace
 from tests.program.bare import step
 from tests.unit.callgrind_model import Kind, Row

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from rvsim.cost import REASONS
 from rvsim.cost.batch import BATCH_DTYPE, Batch
-from rvsim.decode import decode
+from rvsim.insn.decode import decode
 from rvsim.machine import Machine
 from rvsim.trace.chrome import ChromeTrace
 from rvsim.trace.kanata import KanataTrace

@@ -16,9 +16,9 @@ import pyarrow
 import pyarrow.parquet
 import pytest
 
+from rvsim.guest.symbols import Symbols
 from rvsim.machine import Machine
 from rvsim.perf import find_region
-from rvsim.symbols import Symbols
 from rvsim.toolchain import build_kernel
 from rvsim.trace.kinds import KINDS
 from rvsim.trace.selection import Selection, Window

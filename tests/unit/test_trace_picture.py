@@ -9,7 +9,7 @@ import pytest
 
 from rvsim.cost.batch import BATCH_DTYPE, Batch
 from rvsim.cost.rows import Row
-from rvsim.decode import decode
+from rvsim.insn.decode import decode
 from rvsim.perf.region import Region
 from rvsim.trace import steady
 from rvsim.trace.picture import legend, letter, lines, pages

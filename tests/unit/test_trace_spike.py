@@ -8,8 +8,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from rvsim.decode import Decoded
 from rvsim.errors import RvsimError
+from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
 from rvsim.trace.events import EVENT_DTYPE, Event, Kind, Recorder
 from rvsim.trace.spike import SpikeLog

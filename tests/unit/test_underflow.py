@@ -13,10 +13,10 @@ import numpy as np
 import pytest
 from llvmlite import ir
 
+from rvsim.engine.jit import underflow
+from rvsim.engine.jit.compile import link, object_code
 from rvsim.fp import Format
-from rvsim.ir.llvm_build import I8, I64, PTR, at, loop, new_module
-from rvsim.jit import underflow
-from rvsim.jit.compile import link, object_code
+from rvsim.ir.llvm.build import I8, I64, PTR, at, loop, new_module
 
 WORD = ir.IntType(16)
 """What holds a pattern in memory."""

@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from rvsim.config import Config
-from rvsim.insn.csrs import CSRS, note, refusal
+from rvsim.insn.base.csrs import CSRS, note, refusal
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Context
 from rvsim.ir.trace import Program, Trap

@@ -15,11 +15,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from rvsim.interp import Mode
-from rvsim.ir.llvm_build import new_module
-from rvsim.jit.compile import object_code
-from rvsim.jit.discover import RegionPlan, discover
-from rvsim.jit.lower import lower_region
+from rvsim.engine.interp import Mode
+from rvsim.engine.jit.compile import object_code
+from rvsim.engine.jit.discover import RegionPlan, discover
+from rvsim.engine.jit.lower import lower_region
+from rvsim.ir.llvm.build import new_module
 from rvsim.machine import Machine
 from rvsim.toolchain import build
 from tools.benchmarks.regions import MIXES, Mix, source

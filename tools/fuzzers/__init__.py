@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Final
 
-from rvsim.host import VARIABLE, check_host
+from rvsim.host.processor import VARIABLE, check_host
 
 _BETWEEN_REPORTS: Final = 60.0
 

@@ -26,13 +26,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
-from rvsim.elf import Image, Segment
-from rvsim.linux import BlockedForEver, Grant, LinuxProcess, ProcessExit
-from rvsim.linux.system import PROCESS_ID
-from rvsim.linux.table import CALLS
-from rvsim.linux.waiting import CutShort
-from rvsim.mem import ADDRESS_SPACE, PAGE, Memory, R, W, X
-from rvsim.state import State
+from rvsim.guest.elf import Image, Segment
+from rvsim.guest.linux import BlockedForEver, Grant, LinuxProcess, ProcessExit
+from rvsim.guest.linux.system import PROCESS_ID
+from rvsim.guest.linux.table import CALLS
+from rvsim.guest.linux.waiting import CutShort
+from rvsim.hart.memory import ADDRESS_SPACE, PAGE, Memory, R, W, X
+from rvsim.hart.state import State
 from tools.fuzzers import fuzz
 
 SIZE: Final = 64 << 20

@@ -12,10 +12,10 @@ from pathlib import Path
 
 from rvsim.cost import Core
 from rvsim.cost.model import CostModel
-from rvsim.elf import load_elf
+from rvsim.engine.interp import Interpreter, Mode, static_fields
+from rvsim.guest.elf import load_elf
+from rvsim.hart.memory import Memory, R, W
 from rvsim.insn.registry import Context
-from rvsim.interp import Interpreter, Mode, static_fields
-from rvsim.mem import Memory, R, W
 from rvsim.profiles import make_config
 from rvsim.toolchain import build
 from rvsim.vec.vtype import VType

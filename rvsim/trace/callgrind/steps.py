@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from rvsim.cost.batch import Batch
-from rvsim.decode import Decoded
+from rvsim.insn.decode import Decoded
 from rvsim.trace.callgrind.calls import Calls, Share, Spot
 from rvsim.trace.callgrind.functions import Functions
 from rvsim.trace.callgrind.sums import Places

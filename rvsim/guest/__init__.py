@@ -1,0 +1,1 @@
+"""What a program is and what surrounds it: its file, its symbols and lines, Linux, bare metal."""

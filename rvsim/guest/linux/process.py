@@ -1,0 +1,374 @@
+"""A Linux process: what it starts with, and the dispatch of its system calls.
+
+Everything is deterministic: random bytes, user ids and layout are fixed, clocks show what the
+constructor's `now_ns` says (or the host's time, if that is asked for).
+"""
+
+from __future__ import annotations
+
+import os
+import weakref
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from types import MappingProxyType
+from typing import BinaryIO, Final
+
+from rvsim.config import NO_FACTS, TIME_FREQUENCY, SyscallVector
+from rvsim.guest.elf import Image
+from rvsim.guest.linux import calls as _calls  # noqa: F401  (fills the table)
+from rvsim.guest.linux.clock import SECOND, Clock, HostClock, ModelClock
+from rvsim.guest.linux.cpu import Cpu
+from rvsim.guest.linux.errno import EFAULT, EINTR, ENOSYS, ERESTARTSYS, CallError
+from rvsim.guest.linux.files import FileTable, Input, Output, RandomBytes
+from rvsim.guest.linux.grants import FileTree, Grant
+from rvsim.guest.linux.loader import load_loader, looks_like_library, missing_library
+from rvsim.guest.linux.mappings import Mappings, Span
+from rvsim.guest.linux.memory_file import Quota
+from rvsim.guest.linux.names import NAMES
+from rvsim.guest.linux.perf import Counters
+from rvsim.guest.linux.proc import folder, proc
+from rvsim.guest.linux.signals import NAMES as SIGNAL_NAMES
+from rvsim.guest.linux.signals import Killed, Signals, frame_size, signal_of
+from rvsim.guest.linux.stack import fill_stack, map_stack
+from rvsim.guest.linux.sysfs import dev, sys
+from rvsim.guest.linux.system import LIMITS, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
+from rvsim.guest.linux.table import CALLS, Call, ProcessExit
+from rvsim.guest.linux.timers import SignalTimers
+from rvsim.guest.linux.vector import VectorUnit
+from rvsim.guest.linux.waiting import Deadline, Waiter
+from rvsim.hart.areas import Areas
+from rvsim.hart.initial import ZERO, Initial
+from rvsim.hart.memory import ADDRESS_SPACE, PAGE, Memory, R, W, X
+from rvsim.hart.state import State
+from rvsim.printable import printable
+
+__all__ = ["STACK_SIZE", "LinuxProcess", "Sink", "hwcap"]
+
+Sink = BinaryIO | Callable[[bytes], object]
+"""Where the guest's output goes: a binary stream, or a function that takes the bytes."""
+
+_MASK: Final = (1 << 64) - 1
+_SP, _A0, _A7 = 2, 10, 17
+_RT_SIGRETURN: Final = 139
+_ECALL_SIZE: Final = 4
+_NEEDS: Final = {12: X, 13: R, 15: W}
+"""What a trap's cause says that a page lacks."""
+_WIDEST_ACCESS: Final = 8
+_MOST_SAID: Final = 64
+_LOADER_FAILED: Final = 127
+_LONGEST_PATH: Final = 4096
+_SYSTEM_FOLDERS: Final = (b"/dev/", b"/etc/", b"/lib", b"/proc/", b"/sys/", b"/usr/", b"/var/")
+"""Where libraries look for files that need not be there: that they aren't is no news."""
+
+_MOST_REFUSALS: Final = 5
+"""Paths outside the grants that are named."""
+
+_PLAIN_CPU: Final = Cpu(frozenset("ima"), NO_FACTS)
+
+
+def hwcap(extensions: Iterable[str]) -> int:
+    """AT_HWCAP: one bit for each extension whose name is a single letter.
+
+    >>> hwcap(["i", "m", "zba"]) == 1 << 8 | 1 << 12
+    True
+    """
+    return sum(
+        1 << ord(name) - ord("a") for name in {e.lower() for e in extensions} if name[1:] == ""
+    )
+
+
+class LinuxProcess:
+    """What the kernel knows about the one process that runs `image`.
+
+    The guest reaches files of `dirs` only, and with a `sysroot` those below it, to read.  `note`
+    gets a line for each system call that isn't there and each file that is out of reach, `strace` a
+    line for every call.  With `syscall_vector` "keep" vector state outlives calls, as before 6.5.
+    """
+
+    def __init__(
+        self,
+        memory: Memory,
+        image: Image,
+        *,
+        argv: Sequence[str] = (),
+        env: Mapping[str, str] | None = None,
+        hwcap: int = 0,
+        probe: Mapping[int, int] | None = None,
+        cpu: Cpu = _PLAIN_CPU,
+        stdin: BinaryIO | None = None,
+        stdout: Sink = lambda output: None,
+        stderr: Sink = lambda output: None,
+        dirs: Sequence[Grant] = (),
+        sysroot: str | None = None,
+        now_ns: Callable[[], int] = lambda: 0,
+        counters: Mapping[str, Callable[[], int]] = MappingProxyType({}),
+        user_counters: bool = True,
+        host_time: bool = False,
+        syscall_vector: SyscallVector = "discard",
+        initial: Initial = ZERO,
+        note: Callable[[str], object] = lambda line: None,
+        strace: Callable[[str], object] | None = None,
+    ) -> None:
+        self.memory = memory
+        self.image = image
+        self.probe = probe or {}
+        self.clock: Clock = HostClock() if host_time else ModelClock(now_ns)
+        self.random = RandomBytes()
+        self.limits: dict[int, tuple[int, int]] = dict(LIMITS)
+        self.vector = VectorUnit(syscall_vector)
+        self.signals = Signals(memory, lambda: self.limits[RLIMIT_SIGPENDING][0], note, self.vector)
+        self.timers = SignalTimers(self.clock, self.signals)
+        self.deadline = Deadline()
+        self.waiter = Waiter(self.clock, self.signals, self.timers, self.deadline)
+        self.umask = 0o022
+        self.nice = 0
+        self.persona = 0
+        self.has_vector = bool(hwcap >> ord("v") - ord("a") & 1)
+        self.vector_control = VECTOR_ON
+        self.quota = Quota(memory.limit)
+        self.thread_name = os.path.basename(os.fsencode(image.name))[:15]
+        self.file_pages = Areas()
+        """Numbers of the pages that show a file."""
+        self.sp = 0
+        self.hart: State
+        """The registers, from the start on."""
+        self.has_called = False
+        """Whether it has made a system call."""
+        self._note = note
+        self._strace = strace
+        self._sysroot = sysroot
+        self._said: set[str] = set()
+        self._refused: set[bytes] = set()
+        self._missing: list[bytes] = []
+        self.mappings = Mappings()
+        self.counters = Counters(
+            memory, self.mappings, self.clock.cpu, counters, user_access=user_counters
+        )
+        itself: LinuxProcess = weakref.proxy(self)  # the tree closes after the process is gone
+        kernel = folder(proc=proc(itself, cpu), sys=sys(cpu), dev=dev(self.random))
+        self.tree = FileTree(dirs, sysroot=sysroot, kernel=kernel)
+        self.files = FileTable()
+        self.files.add(Input(stdin, self.deadline, self.clock if host_time else None))
+        for sink in (stdout, stderr):
+            self.files.add(Output(_writer(sink)))
+        self._closing = weakref.finalize(self, _close, self.files, self.tree)
+        self.brk_start = -(-image.data_end // PAGE) * PAGE
+        self.brk = self.brk_start
+        self.stack = map_stack(memory)
+        self.mmap_top = self.stack.guard
+        """Where mappings begin, and grow down."""
+        self.loader = load_loader(image, self.tree, memory, below=self.mmap_top, sysroot=sysroot)
+        for loaded in (image, self.loader):
+            if loaded is not None:
+                self._show_image(loaded)
+        self.started = fill_stack(
+            memory,
+            self.stack,
+            image,
+            self.loader,
+            list(argv) or [image.name],
+            env or {},
+            hwcap,
+            frame_size(cpu.vlenb if self.has_vector else 0),
+            initial,
+        )
+
+    def start(self, state: State) -> None:
+        """Set the pc, the stack pointer and a0 for the first instruction.
+
+        What a0 holds is called by the C library when the program exits, unless it is 0.
+        """
+        self.hart = state
+        self.vector.start(state)
+        state["pc"] = (self.loader or self.image).entry
+        state.x[_SP], state.x[_A0] = self.started.sp, 0
+
+    def close(self) -> None:
+        """Close the host's files; a process that nobody holds any more does it too."""
+        self._closing()
+
+    def _show_image(self, image: Image) -> None:
+        """Name the pages of a program or its loader after their file."""
+        source = image.source
+        name = os.fsencode(image.name) if source is None else source.path
+        inode = 1 if source is None else source.status.st_ino
+        for part in image.segments:
+            start, end = part.addr // PAGE * PAGE, part.addr + part.file_size
+            if part.file_size:
+                offset = part.offset // PAGE * PAGE
+                self.mappings.show(Span(start, -(-end // PAGE) * PAGE, name, offset, inode))
+
+    def moving_spans(self) -> list[Span]:
+        """The heap and the stack, as large as they are now."""
+        heap_end = -(-self.brk // PAGE) * PAGE
+        heap = [Span(self.brk_start, heap_end, b"[heap]")] if heap_end > self.brk_start else []
+        return [*heap, Span(self.stack.guard + PAGE, self.stack.top, b"[stack]")]
+
+    # System calls
+
+    def syscall(self, state: State) -> None:
+        """Carry out the call that a7 and a0 to a5 ask for; the result goes to a0.
+
+        The pc is past the call already: that is where a signal handler comes back to.  Raises
+        `ProcessExit` if the process ends, `BlockedForEver` if it waits for what can't happen,
+        `CutShort` if the deadline comes before the call has done anything.
+        """
+        number = state.x[_A7]
+        self.has_called = True
+        self.sp = state.x[_SP]
+        pc = (state["pc"] - _ECALL_SIZE) & _MASK
+        if number == _RT_SIGRETURN:
+            self.vector.system_call(state, pc)
+            self.signals.leave(state)
+        else:
+            result = self._result(number, state)
+            self.vector.system_call(state, pc)
+            if result == ERESTARTSYS and self.signals.restarts():
+                state["pc"] = pc
+            else:
+                state.x[_A0] = (EINTR if result == ERESTARTSYS else result) & _MASK
+            state["time_asleep"] = self.clock.slept * TIME_FREQUENCY // SECOND
+        self.interrupt(state)
+
+    def interrupt(self, state: State) -> None:
+        """Send what timers have to send, and have pending signals handled."""
+        self.timers.expire()
+        if not self.signals.pending_bits:
+            return
+        try:
+            self.signals.deliver(state)
+        except Killed as end:
+            self._note(f"the program has ended itself by SIG{SIGNAL_NAMES.get(end.signal, '?')}")
+            raise
+
+    def run_limit(self) -> tuple[int | None, float | None]:
+        """How far the program may run before `interrupt`: cycles, or the host's time in seconds."""
+        moment = self.timers.first()
+        return (None, None) if moment is None else self.clock.run_limit(moment)
+
+    def _result(self, number: int, state: State) -> int:
+        call = CALLS.get(number)
+        if call is None:
+            self._name_once(number)
+            if self._strace:
+                self._strace(f"{NAMES.get(number, f'syscall {number}')}() = -ENOSYS")
+            return ENOSYS
+        arguments = call.arguments(state.x[_A0 : _A0 + 6].tolist())
+        if self._strace:
+            return self._traced(call, arguments, self._strace)
+        try:
+            return call.run(self, *arguments)
+        except CallError as error:
+            return error.code
+        except ProcessExit as end:
+            self._name_library(end.code)
+            raise
+
+    def _traced(self, call: Call, arguments: list[int], strace: Callable[[str], object]) -> int:
+        shown = call.shown(arguments, self.memory)
+        result = None
+        try:
+            result = call.run(self, *arguments)
+        except CallError as error:
+            result = error.code
+        finally:
+            strace(f"{shown} = {call.answer(result)}")
+        return result
+
+    def fault(self, cause: int, tval: int, state: State) -> bool:
+        """Whether the program goes on after a trap: in a handler of the signal, or where it was.
+
+        The latter if memory that was promised is there now.
+        """
+        need = _NEEDS.get(cause)
+        if need is not None and self.memory.keep_promise(tval, _WIDEST_ACCESS, need):
+            return True
+        if need is not None and self.memory.is_promised(tval):
+            self.note_once(
+                f"the program has used up its memory of {self.memory.limit:#x} bytes, and what it"
+                " mapped with MAP_NORESERVE has none left: give it more with --memory"
+            )
+        return self.signals.fault(signal_of(cause, tval, self.memory), state)
+
+    # What is said on the way
+
+    def _name_once(self, number: int) -> None:
+        name = f" ({NAMES[number]})" if number in NAMES else ""
+        self.note_once(f"unknown system call {number}{name}: ENOSYS")
+
+    def note_once(self, text: str) -> None:
+        """Pass on what is new; a program that finds ever more to say is heard no longer."""
+        if text not in self._said and len(self._said) < _MOST_SAID:
+            self._said.add(text)
+            self._note(text)
+
+    def small_space(self) -> None:
+        """Say once that the host's limit, and not the program, is why a mapping has no place."""
+        self.note_once(
+            f"the host reserves no more than {self.memory.size:#x} bytes of address space for the"
+            f" program, Linux has {ADDRESS_SPACE:#x}: see ulimit -v"
+        )
+
+    def refused(self, path: bytes) -> None:
+        """Say once that no grant covers a path; its name may be that of a library."""
+        if looks_like_library(path):
+            self._missing.append(path)
+        elif path not in self._refused and not path.startswith(_SYSTEM_FOLDERS):
+            self._refused.add(path)
+            if len(self._refused) > _MOST_REFUSALS:
+                return
+            text = f"no --dir grants {printable(path)}, so for the program it does not exist"
+            if len(self._refused) == _MOST_REFUSALS:
+                text += "; further paths are not named (--strace shows all)"
+            self._note(text)
+
+    def missing(self, path: bytes) -> None:
+        """Note a library that is not there."""
+        if looks_like_library(path):
+            self._missing.append(path)
+
+    def _name_library(self, code: int) -> None:
+        """Say which library stopped the dynamic loader, where it looked, and what to do."""
+        if self.loader is not None and code == _LOADER_FAILED and self._missing:
+            self._note(missing_library(self._missing, self._sysroot))
+
+    # What the calls do with guest memory
+
+    def check(self, addr: int, count: int, need: int) -> None:
+        """EFAULT unless the guest may access all the bytes."""
+        if self.room(addr, count, need) < count:
+            raise CallError(EFAULT)
+
+    def room(self, addr: int, count: int, need: int) -> int:
+        """How many of the bytes from `addr` on the guest may access."""
+        room = self.memory.span_room(addr, count, need)
+        while room < count and self.memory.keep_promise(addr + room, count - room, need):
+            room = self.memory.span_room(addr, count, need)
+        return room
+
+    def get(self, addr: int, count: int) -> bytes:
+        """Bytes that the guest may read; else EFAULT."""
+        self.check(addr, count, R)
+        return self.memory.read(addr, count) if count else b""
+
+    def put(self, addr: int, content: bytes) -> None:
+        """Store where the guest may write; else EFAULT."""
+        self.check(addr, len(content), W)
+        if content:
+            self.memory.write(addr, content)
+
+    def text(self, addr: int) -> bytes:
+        """The C string at `addr`, cut where no file name is as long."""
+        room = self.room(addr, _LONGEST_PATH, R)
+        head, nul, _ = self.get(addr, room).partition(b"\0")
+        if not room or (not nul and room < _LONGEST_PATH):
+            raise CallError(EFAULT)
+        return head
+
+
+def _close(files: FileTable, tree: FileTree) -> None:
+    files.close_all()
+    tree.close()
+
+
+def _writer(sink: Sink) -> Callable[[bytes], object]:
+    return sink if callable(sink) else sink.write

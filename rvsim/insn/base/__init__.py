@@ -1,0 +1,1 @@
+"""RV64GC and its scalar extensions."""

@@ -1,0 +1,1 @@
+"""The vector cryptography extensions (Zvk*) and Zvbb, Zvbc."""

@@ -1,0 +1,1 @@
+"""Instructions of vendors: SpacemiT IME."""

@@ -1,0 +1,1 @@
+"""The vector extension (RVV 1.0)."""

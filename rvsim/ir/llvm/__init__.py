@@ -1,0 +1,1 @@
+"""The back end LLVM: the rules of each primitive as LLVM IR."""

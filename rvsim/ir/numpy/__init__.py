@@ -1,0 +1,1 @@
+"""The back end NumPy: the rules of each primitive as Python source."""

@@ -1,0 +1,57 @@
+"""What one execution of an instruction takes of a core's units, by the cost model's numbers."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from rvsim.cost import Core
+from rvsim.cost.facts import Facts
+
+
+@dataclass(frozen=True, slots=True)
+class Needs:
+    """Cycles of each unit, with a full vl, and the slots of an issue cycle that are single."""
+
+    vector_unit: float = 0
+    lsu: float = 0
+    scalar_unit: str = ""
+    scalar_busy: float = 0
+    vector_slot: bool = False
+    memory_slot: bool = False
+
+    @property
+    def busiest(self) -> float:
+        """Cycles from one of these to the next, if nothing else is in the way."""
+        return max(1.0, self.vector_unit, self.lsu, self.scalar_busy)
+
+
+def needs_of(core: Core, facts: Facts, *, masked: bool | None = None) -> Needs:
+    """What an instruction of a known class takes; as if it were `masked` or not, on request.
+
+    >>> from rvsim.cost import load_core
+    >>> from rvsim.insn.decode import decode
+    >>> from rvsim.engine.interp import Mode
+    >>> from rvsim.machine import Machine
+    >>> from rvsim.perf.site import facts_at
+    >>> from rvsim.vec.vtype import VType
+    >>> vadd = facts_at(Machine(), decode(0x02008057, 4), Mode(VType(3, 2), "full"))
+    >>> needs_of(load_core("x60"), vadd).vector_unit
+    4.0
+    """
+    if facts.unit in core.vector:
+        situation = facts.situation
+        if masked is not None:
+            situation = replace(situation, masked=masked)
+        timing = core.vector[facts.unit].at(situation)
+        cycles = timing.occupied(facts.size)
+        if facts.is_memory:
+            if timing.granules:  # for each element at least one
+                cycles += timing.granules * facts.context.vlmax
+            return Needs(lsu=cycles, vector_slot=True, memory_slot=True)
+        return Needs(vector_unit=cycles, vector_slot=True)
+    plain = core.scalar[facts.unit].at(facts.situation)
+    if facts.is_memory:
+        return Needs(lsu=plain.busy, memory_slot=True)
+    if plain.unit:
+        return Needs(scalar_unit=plain.unit, scalar_busy=plain.busy)
+    return Needs()
