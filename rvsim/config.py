@@ -73,6 +73,11 @@ class Config:
         """VLEN in bytes."""
         return self.vlen // 8
 
+    @property
+    def ialign_bytes(self) -> int:
+        """IALIGN: what the address of each instruction is a multiple of."""
+        return 2 if self.has(("c", "zca")) else 4
+
     def has(self, extensions: tuple[str, ...]) -> bool:
         """Whether any one of the named extensions is there."""
         return not self.extensions.isdisjoint(extensions)

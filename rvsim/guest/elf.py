@@ -16,7 +16,7 @@ from rvsim.errors import RvsimError
 from rvsim.guest.lines import Lines
 from rvsim.guest.segments import Segment, place_as_linux, place_on_bare_metal
 from rvsim.guest.symbols import Symbols
-from rvsim.hart.memory import PAGE, Memory, R, W, X
+from rvsim.hart.memory import LOWEST_FREE, PAGE, Memory, R, W, X
 
 if TYPE_CHECKING:
     from elftools.elf.elffile import ELFFile
@@ -119,11 +119,15 @@ def load_elf(
 
 
 def _read(name: str) -> Source:
-    with open(name, "rb") as file:
+    with open(name, "rb", buffering=0) as file:  # a buffer would make a copy of the whole
         status = os.fstat(file.fileno())
         # Devices have no end: only what may be an ELF file is read as a whole.
-        magic = file.read(len(_MAGIC))
-        content = magic + (file.read() if magic == _MAGIC else b"")
+        content = file.read(len(_MAGIC))
+        if content == _MAGIC and file.seekable():
+            file.seek(0)
+            content = file.readall()
+        elif content == _MAGIC:
+            content += file.readall()
         return Source(os.fsencode(os.path.realpath(name)), status, content)
 
 
@@ -267,6 +271,13 @@ def _segments(data: bytes, program_headers: list[Any], bias: int) -> tuple[Segme
 
 def _check_pages(segments: tuple[Segment, ...]) -> None:
     for s in segments:
+        if s.start < LOWEST_FREE:
+            raise _FaultError(
+                f"its segment at {s.addr:#x} begins below {LOWEST_FREE:#x}, where no user maps"
+                " anything (vm.mmap_min_addr): Linux ends it with SIGSEGV before it starts",
+                hint=f"link it at {LOWEST_FREE:#x} or higher, as with -Wl,-Ttext-segment="
+                f"{LOWEST_FREE:#x}; a program for bare metal has a symbol tohost",
+            )
         if not s.is_aligned:
             raise _FaultError(
                 f"its segment at {s.addr:#x} is at byte {s.offset:#x} of the file, elsewhere in a"

@@ -43,16 +43,17 @@ def place_as_linux(data: bytes, segments: Sequence[Segment], memory: Memory) -> 
     """Map one after the other, as Linux 6.6 does (fs/binfmt_elf.c, `elf_load`).
 
     Pages of the file are mapped whole, so that what stands beside a segment is seen too, and a page
-    that two segments share is that of the later one.  Behind the file's bytes a writable page is
+    that two segments share is that of the later one.  After the file's bytes a writable page is
     zero to its end; the pages after that can be written, whatever the segment says.
     """
+    view = memoryview(data)  # whose parts are no copies
     for s in segments:
         zero_start = s.start
         if s.file_size:
             zero_start = _page_up(s.file_end)
             memory.map(s.start, zero_start - s.start, s.perm)
             first = s.offset - (s.addr - s.start)
-            memory.write(s.start, data[first : first + zero_start - s.start])
+            memory.write(s.start, view[first : first + zero_start - s.start])
             if s.size > s.file_size and s.perm & W:
                 memory.write(s.file_end, bytes(zero_start - s.file_end))
         if zero_start < s.end:
@@ -62,12 +63,13 @@ def place_as_linux(data: bytes, segments: Sequence[Segment], memory: Memory) -> 
 def place_on_bare_metal(data: bytes, segments: Sequence[Segment], memory: Memory) -> None:
     """Put segments, none of them over another, where neither pages nor permissions matter."""
     mapped_end = 0
+    view = memoryview(data)
     for s in sorted(segments, key=lambda s: s.addr):
         start = max(s.start, mapped_end)
         if start < s.end:
             memory.map(start, s.end - start, s.perm)
             mapped_end = _page_up(s.end)
-        memory.write(s.addr, data[s.offset : s.offset + s.file_size])
+        memory.write(s.addr, view[s.offset : s.offset + s.file_size])
 
 
 def _page_up(addr: int) -> int:

@@ -37,7 +37,9 @@ ADDRESS_SPACE: Final = 1 << 38
 """What a process may map under Sv39, as Linux has it."""
 
 LOWEST_FREE: Final = 0x10000
-"""`Memory.find_free` gives nothing below, so that small integers stay invalid pointers."""
+"""Linux's vm.mmap_min_addr: below it a process has nothing, so that small integers are no pointers.
+
+Bare metal has memory there too."""
 
 Access = Literal["load", "store", "fetch"]
 Bytes = npt.NDArray[np.uint8]
@@ -354,7 +356,7 @@ class Memory:
             raise GuestFault(addr, "load")
         return bytes(self.view[addr : addr + n])
 
-    def write(self, addr: int, content: bytes) -> None:
+    def write(self, addr: int, content: bytes | memoryview) -> None:
         """Store bytes for the host, also into read-only pages; `GuestFault` where nothing is."""
         if not self.mapped(addr, len(content)):
             raise GuestFault(addr, "store")

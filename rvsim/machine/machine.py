@@ -413,6 +413,7 @@ class Machine:
         stderr = stderr or self._captured["stderr"].extend
         if self.image.tohost is not None:
             self._load_bare(self.image, stdout, stderr)
+            self._align_pc()
             return
         facts = profile(self._cpu).linux
         counters = _counters(self.state, self.cost)
@@ -439,6 +440,18 @@ class Machine:
             strace=strace,
         )
         self.process.start(self.state)
+        self._align_pc()
+
+    def _align_pc(self) -> None:
+        """Begin where the register has room for: low bits of sepc are 0 (Privileged 12.1.7)."""
+        asked = self.state["pc"]
+        self.state["pc"] = asked & -self.config.ialign_bytes
+        if self.state["pc"] != asked:
+            self.note(
+                f"the entry point {asked:#x} is no multiple of {self.config.ialign_bytes}: as on"
+                f" hardware, where sepc has no such bits, the program starts at"
+                f" {self.state['pc']:#x}"
+            )
 
     def _load_bare(self, image: Image, stdout: Sink, stderr: Sink) -> None:
         self.bare = BareMetal(

@@ -37,7 +37,7 @@ from tests.unit.linux_guest import AT_FDCWD, DATA, HEAP, IMAGE, PRIVATE, SHARED,
 
 WRONLY, RDWR, CREAT, EXCL, TRUNC, APPEND = 1, 2, 0o100, 0o200, 0o1000, 0o2000
 NOFOLLOW = 0o400000
-DIRECTORY, CLOEXEC = 0o200000, 0o2000000
+DIRECTORY, CLOEXEC, LARGEFILE = 0o200000, 0o2000000, 0o100000
 OUT = DATA + PAGE
 
 
@@ -54,6 +54,33 @@ def guest(folder: Path) -> Guest:
 
 
 # Reading and writing
+
+
+@pytest.mark.parametrize(
+    ("flags", "shown"),
+    [
+        (0, 0),
+        (WRONLY | CREAT | TRUNC, WRONLY),
+        (RDWR | CLOEXEC, RDWR),
+        (NOFOLLOW | 0o4010000, NOFOLLOW | 0o4010000),  # O_SYNC
+        (APPEND | RDWR | 0o4000, APPEND | RDWR | 0o4000),  # O_NONBLOCK
+        (DIRECTORY, DIRECTORY),
+    ],
+)
+def test_the_flags_of_an_open_file_are_those_of_its_opening(guest: Guest, flags: int, shown: int):
+    """As Linux answers F_GETFL (open(2); on 64 bits each file is a large one)."""
+    fd = guest.open("/d/sub" if flags & DIRECTORY else "/d/file", flags)
+    assert guest.call(25, fd, 3, 0) == shown | LARGEFILE
+
+
+def test_the_access_mode_3_is_neither_to_read_nor_to_write(guest: Guest):
+    fd = guest.open("/d/file", 3)
+    assert (guest.read(fd), guest.put(fd, b"x")) == (EBADF, EBADF)
+
+
+@pytest.mark.parametrize("name", ["file", "sub", "absent"])
+def test_no_folder_is_made_by_opening_it(guest: Guest, name: str):
+    assert guest.open(f"/d/{name}", DIRECTORY | CREAT) == EINVAL
 
 
 def test_a_file_is_read_to_its_end(guest: Guest):
@@ -221,9 +248,9 @@ def test_fcntl_knows_flags_and_copies(guest: Guest):
     assert guest.call(25, fd, 1, 0) == 1
     assert guest.call(25, fd, 2, 0) == 0
     assert guest.call(25, fd, 1, 0) == 0
-    assert guest.call(25, fd, 3, 0) == RDWR
+    assert guest.call(25, fd, 3, 0) == RDWR | LARGEFILE
     assert guest.call(25, fd, 4, RDWR | 0o4000) == 0
-    assert guest.call(25, fd, 3, 0) == RDWR | 0o4000
+    assert guest.call(25, fd, 3, 0) == RDWR | LARGEFILE | 0o4000
     assert guest.call(25, fd, 0, 10) == 10
     assert guest.call(25, fd, 1030, 10) == 11
     assert guest.call(25, 11, 1, 0) == 1

@@ -100,6 +100,16 @@ def test_the_host_agrees(host: Path, monkeypatch: pytest.MonkeyPatch):
     os.close(fd)
 
 
+def test_a_folder_that_is_removed_has_no_entries_to_list(guest: Guest):
+    """getdents64 answers ENOENT, also where some entries were told before (getdents(2))."""
+    listed, fresh = (guest.open("/d/a/b", DIRECTORY) for _ in range(2))
+    assert guest.entries(listed) == [(".", 4), ("..", 4)]
+    assert guest.unlink("/d/a/b", REMOVEDIR) == 0
+    for fd in (listed, fresh):
+        assert guest.call(61, fd, DATA + PAGE, 4096) == ENOENT
+        assert guest.call(80, fd, DATA + PAGE) == 0
+
+
 def test_a_folder_that_the_host_moves_out_of_the_grant_has_no_parent(guest: Guest, host: Path):
     """What is in it was granted; what is around it now was not."""
     fd = guest.open("/d/a/b", DIRECTORY)

@@ -15,8 +15,10 @@ from rvsim.guest.linux.errno import (
     EBADF,
     EINVAL,
     EISDIR,
+    ELOOP,
     EMFILE,
     ENODEV,
+    ENOENT,
     ENOTTY,
     ENXIO,
     EPERM,
@@ -25,7 +27,7 @@ from rvsim.guest.linux.errno import (
     CallError,
     from_host,
 )
-from rvsim.guest.linux.spots import Mount, Spot, guest_path
+from rvsim.guest.linux.spots import Mount, Spot, duplicate, guest_path
 from rvsim.guest.linux.status import Status, status_of
 from rvsim.guest.linux.waiting import Deadline, host_readable
 
@@ -35,8 +37,10 @@ if TYPE_CHECKING:
 O_ACCMODE, O_WRONLY, O_RDWR = 3, 1, 2
 O_CREAT, O_EXCL, O_TRUNC, O_APPEND = 0o100, 0o200, 0o1000, 0o2000
 O_NONBLOCK, O_DIRECTORY, O_NOFOLLOW, O_CLOEXEC = 0o4000, 0o200000, 0o400000, 0o2000000
-O_LARGEFILE, O_TMPFILE = 0o100000, 0o20000000
-_KEPT_FLAGS: Final = O_ACCMODE | O_APPEND | O_NONBLOCK | O_LARGEFILE
+O_LARGEFILE, O_PATH, O_TMPFILE = 0o100000, 0o10000000, 0o20000000
+_O_NOCTTY: Final = 0o400
+_DROPPED_FLAGS: Final = O_CREAT | O_EXCL | _O_NOCTTY | O_TRUNC | O_CLOEXEC
+"""What says how a file is opened, and nothing of the open file."""
 
 # Never blocks, whatever has taken the file's place.
 _SAFE: Final[int] = sum(getattr(os, name, 0) for name in ("O_NONBLOCK", "O_NOCTTY", "O_CLOEXEC"))
@@ -93,7 +97,7 @@ class OpenFile:
     """Grows whenever events come, so that epoll can tell a new one from an old one."""
 
     def __init__(self, flags: int) -> None:
-        self.flags = flags & _KEPT_FLAGS
+        self.flags = flags & ~_DROPPED_FLAGS
 
     def events(self) -> int:
         """What poll tells: POLLIN and the like."""
@@ -104,9 +108,14 @@ class OpenFile:
         return None
 
     @property
+    def is_path(self) -> bool:
+        """Whether it only stands for a place in the tree (O_PATH): it is not open to be used."""
+        return bool(self.flags & O_PATH)
+
+    @property
     def readable(self) -> bool:
-        """Whether it was opened to read."""
-        return self.flags & O_ACCMODE != O_WRONLY
+        """Whether it was opened to read; the access mode 3 is for neither."""
+        return self.flags & O_ACCMODE in (0, O_RDWR)
 
     @property
     def writable(self) -> bool:
@@ -154,6 +163,10 @@ class OpenFile:
     def shown_name(self) -> bytes:
         """What ``/proc/self/fd`` shows."""
         return self.name
+
+    def link_text(self) -> bytes:
+        """The text of the symbolic link that this stands for."""
+        raise CallError(ENOENT)
 
     def sync(self) -> None:
         """See the content through to the disk."""
@@ -255,7 +268,10 @@ class Device(OpenFile):
 
 
 class HostFile(OpenFile):
-    """A regular file of the host, by its descriptor; `grant` is what covers it."""
+    """A file of the host, by its descriptor; `grant` is what covers it.
+
+    It is a regular one, unless it was opened with O_PATH, which touches nothing.
+    """
 
     has_places = True
     watchable = False
@@ -322,8 +338,18 @@ class HostFile(OpenFile):
         if not self.readable:
             raise CallError(EACCES)
 
+    def link_text(self) -> bytes:
+        if not stat.S_ISLNK(self.status().mode):
+            raise CallError(ENOENT)
+        return os.readlink(b"", dir_fd=self._fd)
+
     def reopen(self, flags: int) -> OpenFile:
         """Open the file itself anew, whatever its name leads to by now."""
+        if flags & O_PATH:
+            return HostFile(duplicate(self._fd), flags, name=self.name, grant=self._grant)
+        kind = stat.S_IFMT(self.status().mode)
+        if kind != stat.S_IFREG:  # as by its name
+            raise CallError(ELOOP if kind == stat.S_IFLNK else EACCES)
         if writes(flags) and (self._grant is None or not self._grant.writable):
             raise CallError(EROFS)
         try:  # the host's own magic link; a host without is one without this
@@ -377,8 +403,11 @@ class Folder(OpenFile):
 
     def entries(self, start: int) -> list[tuple[bytes, int, int]]:
         """(name, inode, type) of the entries from number `start` on."""
+        status = self._status()
+        if not status.links:  # it has been removed
+            raise CallError(ENOENT)
         if self._entries is None:
-            inode = self._status().inode
+            inode = status.inode
             own = [(b".", inode, stat.S_IFDIR), (b"..", inode, stat.S_IFDIR)]
             self._entries = own + sorted(self._list())
         return self._entries[start:]
@@ -416,12 +445,20 @@ class FileTable:
     _by_number: dict[int, _Descriptor] = field(default_factory=dict)
 
     def __getitem__(self, fd: int) -> OpenFile:
-        """The open file of a descriptor; EBADF if there is none."""
+        """The open file of a descriptor; EBADF if there is none, or one that is only a path."""
+        file = self.any(fd)
+        if file.is_path:
+            raise CallError(EBADF)
+        return file
+
+    def any(self, fd: int) -> OpenFile:
+        """The same for the few calls that take a path too (open(2), O_PATH)."""
         return self.descriptor(fd).file
 
     def has(self, fd: int) -> bool:
-        """Whether the descriptor is open."""
-        return fd in self._by_number
+        """Whether the descriptor is open to be used: ``files[fd]`` has it."""
+        found = self._by_number.get(fd)
+        return found is not None and not found.file.is_path
 
     def descriptor(self, fd: int) -> _Descriptor:
         """The descriptor itself, which has a flag of its own."""

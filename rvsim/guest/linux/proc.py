@@ -24,7 +24,7 @@ from rvsim.guest.linux.system import (
     UNAME,
     UNLIMITED,
 )
-from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.hart.memory import LOWEST_FREE, PAGE, R, W, X
 
 if TYPE_CHECKING:
     from rvsim.guest.linux.process import LinuxProcess
@@ -103,7 +103,9 @@ def _settings() -> Directory:
         perf_user_access=text(1),
         random=random,
     )
-    memory = folder(overcommit_memory=text(0), max_map_count=text(65530), mmap_min_addr=text(65536))
+    memory = folder(
+        overcommit_memory=text(0), max_map_count=text(65530), mmap_min_addr=text(LOWEST_FREE)
+    )
     return folder(kernel=kernel, vm=memory, fs=folder(nr_open=text(1048576)))
 
 
@@ -139,7 +141,7 @@ def open_files(process: LinuxProcess) -> dict[bytes, Node]:
     """A link for each descriptor."""
 
     def link(fd: int) -> Node:
-        return Magic(lambda: process.files[fd].shown_name(), lambda: process.files[fd])
+        return Magic(lambda: process.files.any(fd).shown_name(), lambda: process.files.any(fd))
 
     return {str(fd).encode(): link(fd) for fd in process.files.numbers()}
 

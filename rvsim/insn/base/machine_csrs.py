@@ -61,7 +61,7 @@ def write_mstatus(config: Config, value: Value) -> None:
 
 def _write_mepc(config: Config, value: Value) -> None:
     """Always the address of an instruction (Privileged 3.1.14)."""
-    ir.write("mepc", value & ~(1 if config.has(("c", "zca")) else 3))
+    ir.write("mepc", value & -config.ialign_bytes)
 
 
 define(0x300, "mstatus", MACHINE, lambda config: ir.read("mstatus"), write_mstatus)

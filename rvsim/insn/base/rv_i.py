@@ -96,7 +96,7 @@ def auipc(pc: Value, uimm: Value) -> Value:
 
 def jump(ctx: Context, target: Value) -> None:
     """Go to an even address; without compressed instructions it must be a multiple of 4."""
-    if not ctx.config.has(("c", "zca")):
+    if ctx.config.ialign_bytes == 4:
         with ir.when((target & 2) != 0):
             ir.trap(FETCH_MISALIGNED, "jump to an address that is not a multiple of 4", target)
     ir.write("pc", target)

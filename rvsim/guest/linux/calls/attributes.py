@@ -5,6 +5,8 @@ from __future__ import annotations
 import os
 import struct
 import time
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
 from rvsim.guest.linux.calls.paths import (
@@ -16,6 +18,7 @@ from rvsim.guest.linux.calls.paths import (
 )
 from rvsim.guest.linux.clock import SECOND
 from rvsim.guest.linux.errno import EINVAL, EOPNOTSUPP, EPERM, CallError, from_host
+from rvsim.guest.linux.files import OpenFile
 from rvsim.guest.linux.places import Place
 from rvsim.guest.linux.status import USER_ID
 from rvsim.guest.linux.table import Addr, Flags, Int, Mode, Size, Text, syscall
@@ -28,6 +31,38 @@ _PERMISSIONS: Final = 0o777
 """Bits of a mode that reach the host: not those by which a program runs as somebody else."""
 
 _LOOK: Final[int] = getattr(os, "O_PATH", os.O_RDONLY) | getattr(os, "O_NOFOLLOW", 0)
+
+
+@contextmanager
+def _reached(
+    process: LinuxProcess, dirfd: int, path: int, flags: int
+) -> Iterator[OpenFile | Place]:
+    """What a path leads to, to change it: an open file, also by its magic link, or a place.
+
+    An empty path is the descriptor itself where the flag allows it.  A place is one that the
+    program may change.
+    """
+    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
+        raise CallError(EINVAL)
+    name = process.text(path)
+    if not name and flags & AT_EMPTY_PATH:
+        if dirfd != AT_FDCWD:
+            yield process.files.any(dirfd)
+            return
+        name = b"."
+    follow = not flags & AT_SYMLINK_NOFOLLOW
+    with existing(process, dirfd, name, follow=follow) as place:
+        file = file_behind(place) if follow else None
+        if file is None:
+            _check_own(place)
+        yield place if file is None else file
+
+
+def _check_own(place: Place) -> None:
+    """EPERM for what the kernel makes, EROFS where a grant is one to read."""
+    if place.layer is None:
+        raise CallError(EPERM)
+    place.check_writable()
 
 
 # Permissions
@@ -48,20 +83,12 @@ def fchmodat(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode) -> int:
 @syscall(452, "fchmodat2")
 def fchmodat2(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode, flags: Flags) -> int:
     """Set the permissions of a file, or of an open one where there is no path; links have none."""
-    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
-        return EINVAL
-    name = process.text(path)
-    if not name and flags & AT_EMPTY_PATH and dirfd != AT_FDCWD:
-        return fchmod(process, dirfd, mode)
-    follow = not flags & AT_SYMLINK_NOFOLLOW
-    with existing(process, dirfd, _named(name, flags), follow=follow) as place:
-        file = file_behind(place) if follow else None
-        if file is not None:
-            return _chmod(file.host_to_change(), mode)
-        _check_own(place)
-        if place.is_link:
+    with _reached(process, dirfd, path, flags) as found:
+        if isinstance(found, OpenFile):
+            return _chmod(found.host_to_change(), mode)
+        if found.is_link:
             return EOPNOTSUPP
-        folder, entry = place.host()
+        folder, entry = found.host()
         try:
             fd = os.open(entry, _LOOK, dir_fd=folder)
         except OSError as error:
@@ -74,22 +101,14 @@ def fchmodat2(process: LinuxProcess, dirfd: Int, path: Text, mode: Mode, flags: 
 
 def _chmod(fd: int, mode: int) -> int:
     try:  # by the host's own magic link, since a descriptor that only looks can't be changed
-        os.chmod(f"/proc/self/fd/{fd}", mode & _PERMISSIONS)
+        os.chmod(_magic_link(fd), mode & _PERMISSIONS)
     except OSError as error:
         raise from_host(error) from None
     return 0
 
 
-def _named(name: bytes, flags: int) -> bytes:
-    """The path to walk: none at all is the folder itself where a flag allows it."""
-    return b"." if not name and flags & AT_EMPTY_PATH else name
-
-
-def _check_own(place: Place) -> None:
-    """EPERM for what the kernel makes, EROFS where a grant is one to read."""
-    if place.layer is None:
-        raise CallError(EPERM)
-    place.check_writable()
+def _magic_link(fd: int) -> str:
+    return f"/proc/self/fd/{fd}"
 
 
 # Owners
@@ -100,18 +119,9 @@ def fchownat(
     process: LinuxProcess, dirfd: Int, path: Text, user: Int, group: Int, flags: Flags
 ) -> int:
     """Give a file to its owner; nobody else may have it."""
-    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
-        return EINVAL
-    name = process.text(path)
-    if not name and flags & AT_EMPTY_PATH and dirfd != AT_FDCWD:
-        return fchown(process, dirfd, user, group)
-    follow = not flags & AT_SYMLINK_NOFOLLOW
-    with existing(process, dirfd, _named(name, flags), follow=follow) as place:
-        file = file_behind(place) if follow else None
-        if file is None:
-            _check_own(place)
-        else:
-            file.host_to_change()
+    with _reached(process, dirfd, path, flags) as found:
+        if isinstance(found, OpenFile):
+            found.host_to_change()
     return _chown(user, group)
 
 
@@ -132,26 +142,25 @@ def _chown(user: int, group: int) -> int:
 @syscall(88, "utimensat")
 def utimensat(process: LinuxProcess, dirfd: Int, path: Text, times: Addr, flags: Flags) -> int:
     """Set when a file was read and changed, or an open one's times where there is no path."""
-    if flags & ~(AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH):
-        return EINVAL
     wanted = _times(process, times)
-    name = process.text(path) if path else b""
-    if not path or (not name and flags & AT_EMPTY_PATH):
-        fd = process.files[dirfd].host_to_change()
-        return _set_times(os.fstat(fd), wanted, fd)
-    follow = not flags & AT_SYMLINK_NOFOLLOW
-    with existing(process, dirfd, name, follow=follow) as place:
-        file = file_behind(place) if follow else None
-        if file is not None:
-            fd = file.host_to_change()
-            return _set_times(os.fstat(fd), wanted, fd)
-        _check_own(place)
-        folder, entry = place.host()
+    if wanted == [None, None]:  # not even the path matters
+        return 0
+    if not path and dirfd != AT_FDCWD:
+        return EINVAL if flags else _set_open_times(process.files[dirfd], wanted)
+    with _reached(process, dirfd, path, flags) as found:
+        if isinstance(found, OpenFile):
+            return _set_open_times(found, wanted)
+        folder, entry = found.host()
         try:
-            found = os.stat(entry, dir_fd=folder, follow_symlinks=False)
+            before = os.stat(entry, dir_fd=folder, follow_symlinks=False)
         except OSError as error:
             raise from_host(error) from None
-        return _set_times(found, wanted, entry, folder)
+        return _set_times(before, wanted, entry, folder)
+
+
+def _set_open_times(file: OpenFile, wanted: list[int | None]) -> int:
+    fd = file.host_to_change()
+    return _set_times(os.fstat(fd), wanted, _magic_link(fd) if file.is_path else fd)
 
 
 def _times(process: LinuxProcess, addr: int) -> list[int | None]:
@@ -174,12 +183,15 @@ def _one_time(seconds: int, nanoseconds: int, now: int) -> int | None:
 
 
 def _set_times(
-    found: os.stat_result, wanted: list[int | None], what: int | bytes, folder: int | None = None
+    found: os.stat_result,
+    wanted: list[int | None],
+    what: int | str | bytes,
+    folder: int | None = None,
 ) -> int:
     before = found.st_atime_ns, found.st_mtime_ns
     read, changed = (b if w is None else w for w, b in zip(wanted, before, strict=True))
     try:
-        if isinstance(what, int):
+        if folder is None:
             os.utime(what, ns=(read, changed))
         else:
             os.utime(what, ns=(read, changed), dir_fd=folder, follow_symlinks=False)

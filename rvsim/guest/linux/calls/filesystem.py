@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import stat
 import struct
 from typing import TYPE_CHECKING, Final
 
 from rvsim.guest.linux.calls.paths import AT_FDCWD, existing
 from rvsim.guest.linux.errno import EBADF, EFBIG, EINVAL, ENODEV, EOPNOTSUPP, ESPIPE
-from rvsim.guest.linux.files import MOST_FILES, Folder, HostFile
+from rvsim.guest.linux.files import LARGEST_OFFSET, OpenFile
 from rvsim.guest.linux.memory_file import MemoryFile
 from rvsim.guest.linux.status import BLOCK
 from rvsim.guest.linux.table import Addr, Flags, Int, Long, Size, Text, syscall
@@ -24,7 +25,6 @@ _LONGEST_MEMFD_NAME: Final = 249
 _LOCKS: Final = (1, 2, 8)
 _LOCK_NB: Final = 4
 _MOST_ADVICE: Final = 5
-_LARGEST_FILE: Final = (1 << 63) - 1
 _CLOSE_RANGE_CLOEXEC: Final = 4
 
 
@@ -47,7 +47,7 @@ def statfs(process: LinuxProcess, path: Text, addr: Addr) -> int:
 @syscall(44, "fstatfs")
 def fstatfs(process: LinuxProcess, fd: Int, addr: Addr) -> int:
     """Tell about the file system of an open file."""
-    _ = process.files[fd]
+    process.files.any(fd)
     process.put(addr, _file_system())
     return 0
 
@@ -79,15 +79,20 @@ def syncfs(process: LinuxProcess, fd: Int) -> int:
 @syscall(84, "sync_file_range")
 def sync_file_range(process: LinuxProcess, fd: Int, offset: Long, count: Long, flags: Flags) -> int:
     """As sync."""
-    if flags & ~7 or offset < 0 or count < 0:
+    kind = _kind(process.files[fd])
+    if flags & ~7 or offset < 0 or count < 0 or offset + count > LARGEST_OFFSET:
         return EINVAL
-    return 0 if isinstance(process.files[fd], (HostFile, Folder)) else ESPIPE
+    return 0 if kind in (stat.S_IFREG, stat.S_IFDIR) else ESPIPE
+
+
+def _kind(file: OpenFile) -> int:
+    return stat.S_IFMT(file.status().mode)
 
 
 @syscall(223, "fadvise64")
 def fadvise64(process: LinuxProcess, fd: Int, offset: Long, count: Long, advice: Int) -> int:
     """Advice on how a file will be read changes nothing."""
-    if not isinstance(process.files[fd], (HostFile, Folder)):
+    if _kind(process.files[fd]) == stat.S_IFIFO:
         return ESPIPE
     return 0 if 0 <= advice <= _MOST_ADVICE and count >= 0 else EINVAL
 
@@ -98,7 +103,7 @@ def readahead(process: LinuxProcess, fd: Int, offset: Long, count: Size) -> int:
     file = process.files[fd]
     if not file.readable:
         return EBADF
-    return 0 if isinstance(file, HostFile) else EINVAL
+    return 0 if _kind(file) == stat.S_IFREG else EINVAL
 
 
 @syscall(32, "flock")
@@ -114,14 +119,16 @@ def fallocate(process: LinuxProcess, fd: Int, mode: Int, offset: Long, count: Lo
     file = process.files[fd]
     if offset < 0 or count <= 0:
         return EINVAL
-    if offset + count > _LARGEST_FILE:
+    if offset + count > LARGEST_OFFSET:
         return EFBIG
     if mode:
         return EOPNOTSUPP
     if not file.writable:
         return EBADF
-    if not isinstance(file, HostFile):
-        return ENODEV if not isinstance(file, Folder) else EBADF
+    if _kind(file) == stat.S_IFIFO:
+        return ESPIPE
+    if _kind(file) != stat.S_IFREG:
+        return ENODEV
     if file.status().size < offset + count:
         file.truncate(offset + count)
     return 0
@@ -133,8 +140,8 @@ def close_range(process: LinuxProcess, first: Int, last: Int, flags: Flags) -> i
     low, high = first & 0xFFFF_FFFF, last & 0xFFFF_FFFF
     if low > high or flags & ~(_CLOSE_RANGE_CLOEXEC | 2):
         return EINVAL
-    for fd in range(low, min(high + 1, MOST_FILES)):
-        if process.files.has(fd):
+    for fd in process.files.numbers():
+        if low <= fd <= high:
             if flags & _CLOSE_RANGE_CLOEXEC:
                 process.files.descriptor(fd).cloexec = True
             else:

@@ -44,6 +44,8 @@ _MOST_VECTORS: Final = 1024
 _DIRENT: Final = struct.Struct("<QqHB")
 _F_DUPFD_CLOEXEC: Final = 1030
 _F_SETPIPE_SZ: Final = 1031
+_OF_PATHS: Final = (0, _F_DUPFD_CLOEXEC, 1, 2, 3)
+"""Commands of `fcntl` that take what is only a path: F_DUPFD, F_GETFD, F_SETFD and F_GETFL."""
 _F_UNLCK: Final = 2
 TO_READ: Final = OpenFile.READABLE | POLLHUP
 TO_WRITE: Final = OpenFile.WRITABLE | POLLERR
@@ -280,7 +282,7 @@ def close(process: LinuxProcess, fd: Int) -> int:
 @syscall(80, "fstat")
 def fstat(process: LinuxProcess, fd: Int, addr: Addr) -> int:
     """Tell what an open file is."""
-    process.put(addr, process.files[fd].status().stat())
+    process.put(addr, process.files.any(fd).status().stat())
     return 0
 
 
@@ -340,7 +342,7 @@ def ioctl(process: LinuxProcess, fd: Int, request: Flags, argument: Addr) -> int
 @syscall(23, "dup")
 def dup(process: LinuxProcess, fd: Int) -> int:
     """Another descriptor of the same open file."""
-    return process.files.add(process.files[fd])
+    return process.files.add(process.files.any(fd))
 
 
 @syscall(24, "dup3")
@@ -348,7 +350,7 @@ def dup3(process: LinuxProcess, fd: Int, wanted: Int, flags: Flags) -> int:
     """A descriptor with a chosen number."""
     if flags & ~O_CLOEXEC or fd == wanted:
         return EINVAL
-    process.files.put(wanted, process.files[fd], cloexec=bool(flags & O_CLOEXEC))
+    process.files.put(wanted, process.files.any(fd), cloexec=bool(flags & O_CLOEXEC))
     return wanted
 
 
@@ -357,6 +359,8 @@ def fcntl(process: LinuxProcess, fd: Int, command: Int, argument: Size) -> int:
     """Flags and copies of descriptors; locks, which nobody contests."""
     descriptor = process.files.descriptor(fd)
     file = descriptor.file
+    if file.is_path and command not in _OF_PATHS:
+        return EBADF
     match command:
         case 0 | 1030:  # F_DUPFD, F_DUPFD_CLOEXEC
             if argument >= MOST_FILES:

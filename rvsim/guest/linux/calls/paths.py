@@ -21,7 +21,7 @@ from rvsim.guest.linux.errno import (
 )
 from rvsim.guest.linux.files import O_CLOEXEC, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, OpenFile
 from rvsim.guest.linux.nodes import Magic
-from rvsim.guest.linux.opening import open_place
+from rvsim.guest.linux.opening import open_place, opening_flags
 from rvsim.guest.linux.places import OutsideError, Place
 from rvsim.guest.linux.spots import Spot, guest_path
 from rvsim.guest.linux.status import Status
@@ -45,7 +45,7 @@ def _start(process: LinuxProcess, dirfd: int, path: bytes) -> Spot | None:
     """
     if not path or path.startswith(b"/") or dirfd == AT_FDCWD:
         return None
-    spot = process.files[dirfd].spot
+    spot = process.files.any(dirfd).spot
     if spot is None:
         raise CallError(ENOTDIR)
     return spot
@@ -98,6 +98,7 @@ def openat(process: LinuxProcess, dirfd: Int, path: Text, flags: Flags, mode: Mo
 
 
 def _open(process: LinuxProcess, dirfd: int, path: bytes, flags: int, mode: int) -> OpenFile:
+    flags = opening_flags(flags)
     exclusive = flags & O_CREAT and flags & O_EXCL
     follow = not (flags & O_NOFOLLOW or exclusive)
     find = find_place if flags & O_CREAT else existing
@@ -115,7 +116,7 @@ def _status(process: LinuxProcess, dirfd: int, path: bytes, flags: int) -> Statu
         raise CallError(EINVAL)
     if not path and flags & AT_EMPTY_PATH:
         if dirfd != AT_FDCWD:
-            return process.files[dirfd].status()
+            return process.files.any(dirfd).status()
         path = b"."
     follow = not flags & AT_SYMLINK_NOFOLLOW
     with existing(process, dirfd, path, follow=follow) as place:
@@ -181,13 +182,18 @@ def readlinkat(process: LinuxProcess, dirfd: Int, path: Text, addr: Addr, count:
     """The text of a link; /proc/self/exe is one to the executable."""
     if count <= 0:
         return EINVAL
-    name = process.text(path)
-    with existing(process, dirfd, name, follow=False) as place:
-        if not place.is_link:
-            return EINVAL
-        target = place.link_text()
+    target = _link_text(process, dirfd, process.text(path))
     process.put(addr, target[:count])
     return min(len(target), count)
+
+
+def _link_text(process: LinuxProcess, dirfd: int, path: bytes) -> bytes:
+    if not path and dirfd != AT_FDCWD:
+        return process.files.any(dirfd).link_text()
+    with existing(process, dirfd, path, follow=False) as place:
+        if not place.is_link:
+            raise CallError(EINVAL)
+        return place.link_text()
 
 
 # The working directory
@@ -217,7 +223,7 @@ def chdir(process: LinuxProcess, path: Text) -> int:
 @syscall(50, "fchdir")
 def fchdir(process: LinuxProcess, fd: Int) -> int:
     """Go to an open folder."""
-    spot = process.files[fd].spot
+    spot = process.files.any(fd).spot
     if spot is None:
         return ENOTDIR
     process.tree.move(spot.copy())
