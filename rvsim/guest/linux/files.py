@@ -440,8 +440,9 @@ class _Descriptor:
 
 @dataclass(slots=True)
 class FileTable:
-    """The guest's file descriptors."""
+    """The guest's file descriptors; a new one is below `limit`, which a program may lower."""
 
+    limit: Callable[[], int] = lambda: MOST_FILES
     _by_number: dict[int, _Descriptor] = field(default_factory=dict)
 
     def __getitem__(self, fd: int) -> OpenFile:
@@ -473,7 +474,7 @@ class FileTable:
 
     def add(self, file: OpenFile, *, cloexec: bool = False, lowest: int = 0) -> int:
         """Give a file the lowest free number from `lowest` on; EMFILE if there is none."""
-        for fd in range(lowest, MOST_FILES):
+        for fd in range(lowest, min(self.limit(), MOST_FILES)):
             if fd not in self._by_number:
                 self._by_number[fd] = _Descriptor(file, cloexec)
                 return fd
@@ -484,7 +485,7 @@ class FileTable:
 
     def put(self, fd: int, file: OpenFile, *, cloexec: bool = False) -> None:
         """Let `fd` mean the file, whatever it meant before."""
-        if not 0 <= fd < MOST_FILES:
+        if not 0 <= fd < min(self.limit(), MOST_FILES):
             raise CallError(EBADF)
         if fd in self._by_number:
             self.close(fd)

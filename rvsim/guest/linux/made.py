@@ -10,7 +10,7 @@ from rvsim.guest.linux.status import Status
 
 
 class Made(OpenFile):
-    """A file whose content the kernel makes, anew each time that it is read from its start."""
+    """A file whose content the kernel makes: when it is first read, and again from its start."""
 
     has_places = True
     watchable = False
@@ -22,14 +22,14 @@ class Made(OpenFile):
         if writes(flags):
             raise CallError(EACCES)
         self._make = make
-        self._content = b""
+        self._content: bytes | None = None
         self._status = status
         self.name = name
         self.position = 0
 
     def read(self, count: int, at: int | None = None) -> bytes:
         start = self.position if at is None else at
-        if start == 0:
+        if start == 0 or self._content is None:
             self._content = self._make()
         part = self._content[start : start + count]
         if at is None:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
+from rvsim.guest.linux.clock import SECOND
 from rvsim.guest.linux.cpu import Cpu
 from rvsim.guest.linux.errno import ENOENT, CallError
 from rvsim.guest.linux.made import Made
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
 _NAME_COLUMN: Final = 73
 """Where ``/proc/self/maps`` has the names."""
 
-_SECOND: Final = 1_000_000_000
 _LIMIT_NAMES: Final = (
     ("cpu time", "seconds"), ("file size", "bytes"), ("data size", "bytes"),
     ("stack size", "bytes"), ("core file size", "bytes"), ("resident set", "bytes"),
@@ -217,7 +217,7 @@ def _mask(signals: int) -> int:
 
 
 def _ticks(process: LinuxProcess) -> int:
-    return process.clock.cpu() * CLOCK_TICKS // _SECOND
+    return process.clock.cpu() * CLOCK_TICKS // SECOND
 
 
 def _status(process: LinuxProcess) -> bytes:
@@ -239,7 +239,7 @@ def _status(process: LinuxProcess) -> bytes:
         "SigBlk": f"{blocked:016x}",
         "SigIgn": f"{ignored:016x}", "SigCgt": f"{caught:016x}",
         **{f"Cap{kind}": f"{0:016x}" for kind in ("Inh", "Prm", "Eff", "Bnd", "Amb")},
-        "NoNewPrivs": 0, "Seccomp": 0,
+        "NoNewPrivs": int(process.settings.no_new_privileges), "Seccomp": 0,
         "Cpus_allowed": 1, "Cpus_allowed_list": 0,
         "voluntary_ctxt_switches": 0, "nonvoluntary_ctxt_switches": 0,
     }  # fmt: skip
@@ -291,8 +291,8 @@ def _meminfo(process: LinuxProcess) -> bytes:
 
 
 def _uptime(process: LinuxProcess) -> bytes:
-    hundredths = process.clock.now(7) * 100 // _SECOND
-    idle = max(0, hundredths - process.clock.cpu() * 100 // _SECOND)
+    hundredths = process.clock.now(7) * 100 // SECOND
+    idle = max(0, hundredths - process.clock.cpu() * 100 // SECOND)
     return f"{_decimal(hundredths)} {_decimal(idle)}\n".encode()
 
 
@@ -302,7 +302,7 @@ def _decimal(hundredths: int) -> str:
 
 def _machine_stat(process: LinuxProcess) -> bytes:
     user = _ticks(process)
-    idle = max(0, process.clock.now(7) * CLOCK_TICKS // _SECOND - user)
+    idle = max(0, process.clock.now(7) * CLOCK_TICKS // SECOND - user)
     times = f"{user} 0 0 {idle} 0 0 0 0 0 0"
     lines = (f"cpu  {times}", f"cpu0 {times}", "intr 0", "ctxt 0", "btime 0", "processes 1",
              "procs_running 1", "procs_blocked 0")  # fmt: skip

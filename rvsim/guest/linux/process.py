@@ -26,11 +26,12 @@ from rvsim.guest.linux.memory_file import Quota
 from rvsim.guest.linux.names import NAMES
 from rvsim.guest.linux.perf import Counters
 from rvsim.guest.linux.proc import folder, proc
+from rvsim.guest.linux.settings import Settings
 from rvsim.guest.linux.signals import NAMES as SIGNAL_NAMES
 from rvsim.guest.linux.signals import Killed, Signals, frame_size, signal_of
 from rvsim.guest.linux.stack import fill_stack, map_stack
 from rvsim.guest.linux.sysfs import dev, sys
-from rvsim.guest.linux.system import LIMITS, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
+from rvsim.guest.linux.system import LIMITS, RLIMIT_NOFILE, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
 from rvsim.guest.linux.table import CALLS, Call, ProcessExit
 from rvsim.guest.linux.timers import SignalTimers
 from rvsim.guest.linux.vector import VectorUnit
@@ -124,6 +125,7 @@ class LinuxProcess:
         self.persona = 0
         self.has_vector = bool(hwcap >> ord("v") - ord("a") & 1)
         self.vector_control = VECTOR_ON
+        self.settings = Settings()
         self.quota = Quota(memory.limit)
         self.thread_name = os.path.basename(os.fsencode(image.name))[:15]
         self.file_pages = Areas()
@@ -146,7 +148,7 @@ class LinuxProcess:
         itself: LinuxProcess = weakref.proxy(self)  # the tree closes after the process is gone
         kernel = folder(proc=proc(itself, cpu), sys=sys(cpu), dev=dev(self.random))
         self.tree = FileTree(dirs, sysroot=sysroot, kernel=kernel)
-        self.files = FileTable()
+        self.files = FileTable(lambda: self.limits[RLIMIT_NOFILE][0])
         self.files.add(Input(stdin, self.deadline, self.clock if host_time else None))
         for sink in (stdout, stderr):
             self.files.add(Output(_writer(sink)))

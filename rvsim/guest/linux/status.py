@@ -7,6 +7,8 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
+from rvsim.guest.linux.clock import SECOND
+
 USER_ID: Final = 1000
 BLOCK: Final = 4096
 STAT_SIZE: Final = 128
@@ -30,7 +32,7 @@ class Status:
 
     def stat(self) -> bytes:
         """The 128 bytes of ``struct stat``."""
-        seconds, nanoseconds = divmod(self.mtime_ns, 1_000_000_000)
+        seconds, nanoseconds = divmod(self.mtime_ns, SECOND)
         times = (seconds, nanoseconds) * 3
         owner = (self.links, self.owner, self.owner)
         return struct.pack(
@@ -41,7 +43,7 @@ class Status:
 
     def statx(self) -> bytes:
         """The 256 bytes of ``struct statx``."""
-        seconds, nanoseconds = divmod(self.mtime_ns, 1_000_000_000)
+        seconds, nanoseconds = divmod(self.mtime_ns, SECOND)
         time = struct.pack("<qIi", seconds, nanoseconds, 0)
         head = struct.pack(
             "<IIQIIIHHQQQQ",

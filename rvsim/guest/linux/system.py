@@ -19,7 +19,7 @@ UNLIMITED: Final = (1 << 64) - 1
 CACHE_BLOCK: Final = 64
 VECTOR_OFF, VECTOR_ON = 1, 2
 """What PR_RISCV_V_GET_CONTROL tells, in its lowest bits."""
-RLIMIT_SIGPENDING: Final = 11
+RLIMIT_NOFILE, RLIMIT_SIGPENDING = 7, 11
 MOST_QUEUED_SIGNALS: Final = 1 << 15
 """As Linux has it on a board with 8 GiB: half of the threads that an eighth of memory holds."""
 
@@ -37,7 +37,7 @@ LIMITS: Final[dict[int, tuple[int, int]]] = {
     **{resource: (UNLIMITED, UNLIMITED) for resource in range(16)},
     3: (STACK_SIZE, UNLIMITED),  # RLIMIT_STACK
     4: (0, UNLIMITED),  # RLIMIT_CORE
-    7: (MOST_FILES, MOST_FILES),  # RLIMIT_NOFILE
+    RLIMIT_NOFILE: (MOST_FILES, MOST_FILES),
     RLIMIT_SIGPENDING: (MOST_QUEUED_SIGNALS, MOST_QUEUED_SIGNALS),
 }
 """Soft and hard limit of each resource."""

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Final
 from rvsim.guest.linux.calls.signals import signal_set
 from rvsim.guest.linux.calls.time import pair_bytes, time_pair
 from rvsim.guest.linux.clock import CLOCKS
-from rvsim.guest.linux.errno import EINVAL, CallError
+from rvsim.guest.linux.errno import EINVAL, EPERM, CallError
 from rvsim.guest.linux.files import O_CLOEXEC, O_NONBLOCK, OpenFile
 from rvsim.guest.linux.pipes import EventCounter, SignalFile, make_pipe
 from rvsim.guest.linux.signals import check_number
@@ -23,6 +23,9 @@ _O_DIRECT: Final = 0o40000
 _EFD_SEMAPHORE: Final = 1
 _ABSTIME, _CANCEL_ON_SET = 1, 2
 _TIMERFD_CLOCKS: Final = (0, 1, 7)
+_ALARM_CLOCKS: Final = (8, 9)
+"""Those that wake the machine, for a privileged user."""
+
 _SIGALRM: Final = 14
 _SIGEV_SIGNAL, _SIGEV_NONE, _SIGEV_THREAD_ID = 0, 1, 4
 _MICROSECOND: Final = 1000
@@ -79,6 +82,8 @@ def signalfd4(process: LinuxProcess, fd: Int, addr: Addr, size: Size, flags: Fla
 @syscall(85, "timerfd_create")
 def timerfd_create(process: LinuxProcess, clock: Int, flags: Flags) -> int:
     """Make a timer that is read."""
+    if clock in _ALARM_CLOCKS:
+        return EPERM
     if clock not in _TIMERFD_CLOCKS or flags & ~(O_CLOEXEC | O_NONBLOCK):
         return EINVAL
     return _add(process, TimerFile(process.clock, clock, flags), flags)

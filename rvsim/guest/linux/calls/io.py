@@ -20,12 +20,14 @@ from rvsim.guest.linux.errno import (
     CallError,
 )
 from rvsim.guest.linux.files import (
-    MOST_FILES,
     O_APPEND,
     O_CLOEXEC,
     O_NONBLOCK,
     POLLERR,
     POLLHUP,
+    SEEK_CUR,
+    SEEK_END,
+    SEEK_SET,
     Folder,
     OpenFile,
     WouldBlock,
@@ -46,7 +48,8 @@ _F_DUPFD_CLOEXEC: Final = 1030
 _F_SETPIPE_SZ: Final = 1031
 _OF_PATHS: Final = (0, _F_DUPFD_CLOEXEC, 1, 2, 3)
 """Commands of `fcntl` that take what is only a path: F_DUPFD, F_GETFD, F_SETFD and F_GETFL."""
-_F_UNLCK: Final = 2
+_F_RDLCK, _F_WRLCK, _F_UNLCK = 0, 1, 2
+_FLOCK_SIZE: Final = 32
 TO_READ: Final = OpenFile.READABLE | POLLHUP
 TO_WRITE: Final = OpenFile.WRITABLE | POLLERR
 _FD_CLOEXEC: Final = 1
@@ -354,6 +357,21 @@ def dup3(process: LinuxProcess, fd: Int, wanted: Int, flags: Flags) -> int:
     return wanted
 
 
+def _lock_type(process: LinuxProcess, addr: int) -> int:
+    """The kind of lock that a ``struct flock`` asks for."""
+    kind, whence = struct.unpack("<hh", process.get(addr, _FLOCK_SIZE)[:4])
+    if kind not in (_F_RDLCK, _F_WRLCK, _F_UNLCK) or whence not in (SEEK_SET, SEEK_CUR, SEEK_END):
+        raise CallError(EINVAL)
+    return int(kind)
+
+
+def _check_lock(process: LinuxProcess, file: OpenFile, addr: int) -> None:
+    """A lock to share wants a file that is open to be read, another one to be written."""
+    kind = _lock_type(process, addr)
+    if (kind == _F_RDLCK and not file.readable) or (kind == _F_WRLCK and not file.writable):
+        raise CallError(EBADF)
+
+
 @syscall(25, "fcntl")
 def fcntl(process: LinuxProcess, fd: Int, command: Int, argument: Size) -> int:
     """Flags and copies of descriptors; locks, which nobody contests."""
@@ -363,7 +381,7 @@ def fcntl(process: LinuxProcess, fd: Int, command: Int, argument: Size) -> int:
         return EBADF
     match command:
         case 0 | 1030:  # F_DUPFD, F_DUPFD_CLOEXEC
-            if argument >= MOST_FILES:
+            if argument >= process.files.limit():
                 return EINVAL
             return process.files.add(file, cloexec=command == _F_DUPFD_CLOEXEC, lowest=argument)
         case 1:  # F_GETFD
@@ -383,9 +401,11 @@ def fcntl(process: LinuxProcess, fd: Int, command: Int, argument: Size) -> int:
             pipe = file.pipe
             return pipe.resize(argument) if command == _F_SETPIPE_SZ else pipe.capacity
         case 5:  # F_GETLK: l_type says that nobody holds a lock
+            if _lock_type(process, argument) == _F_UNLCK:
+                return EINVAL
             process.put(Addr(argument), struct.pack("<H", _F_UNLCK))
         case 6 | 7:  # F_SETLK, F_SETLKW
-            pass
+            _check_lock(process, file, argument)
         case _:
             return EINVAL
     return 0

@@ -31,7 +31,12 @@ _MAP_SHARED, _MAP_PRIVATE, _MAP_SHARED_VALIDATE = 1, 2, 3
 _MAP_TYPE, _MAP_FIXED, _MAP_ANONYMOUS, _MAP_FIXED_NOREPLACE = 0xF, 0x10, 0x20, 0x10_0000
 _MAP_NORESERVE: Final = 0x4000
 _MREMAP_MAYMOVE, _MREMAP_FIXED = 1, 2
-_MADV_DONTNEED, _MADV_FREE, _MADV_REMOVE = 4, 8, 9
+_MADV_DONTNEED, _MADV_FREE, _MADV_REMOVE, _MADV_DONTNEED_LOCKED = 4, 8, 9, 24
+_ADVICE: Final = frozenset(range(26)) - {5, 6, 7}
+"""What Linux 6.6 knows, but for that of a privileged user (MADV_HWPOISON)."""
+
+_MS_ASYNC, _MS_INVALIDATE, _MS_SYNC = 1, 2, 4
+_PROT_SEM: Final = 8
 _CHUNK: Final = 4 << 20
 _FREED_AT_ONCE: Final = 64 << 20
 
@@ -79,7 +84,6 @@ def mmap(
     kind = flags & _MAP_TYPE
     if (
         not length
-        or perm is None
         or kind not in (_MAP_SHARED, _MAP_PRIVATE, _MAP_SHARED_VALIDATE)
         or offset % PAGE
         or offset >> 63
@@ -173,11 +177,11 @@ def _place(process: LinuxProcess, addr: int, length: int, flags: int) -> int:
 @syscall(226, "mprotect")
 def mprotect(process: LinuxProcess, addr: Addr, length: Size, prot: Flags) -> int:
     """Change the permissions of whole pages."""
-    perm = _permission(prot)
-    if addr % PAGE or perm is None:
+    if addr % PAGE or prot & ~(_PROT_READ | _PROT_WRITE | _PROT_EXEC | _PROT_SEM):
         return EINVAL
     if not length:
         return 0
+    perm = _permission(prot)
     if not process.memory.mapped(addr, length):
         return ENOMEM
     _check_room(process, addr, length, perm)
@@ -253,7 +257,7 @@ def _move(process: LinuxProcess, old: int, before: int, after: int, target: int)
 def madvise(process: LinuxProcess, addr: Addr, length: Size, advice: Int) -> int:
     """Zero anonymous pages that aren't needed any more; other advice changes nothing."""
     length = Size(_page_up(length))
-    if addr % PAGE or not 0 <= advice < 128:
+    if addr % PAGE or advice not in _ADVICE:
         return EINVAL
     if not length:
         return 0
@@ -261,9 +265,15 @@ def madvise(process: LinuxProcess, addr: Addr, length: Size, advice: Int) -> int
         return ENOMEM
     if advice == _MADV_REMOVE:
         return EINVAL
-    if advice in (_MADV_DONTNEED, _MADV_FREE):
+    if advice == _MADV_FREE and _shows_file(process, addr, length):
+        return EINVAL
+    if advice in (_MADV_DONTNEED, _MADV_DONTNEED_LOCKED, _MADV_FREE):
         _zero(process, addr, length)
     return 0
+
+
+def _shows_file(process: LinuxProcess, addr: int, length: int) -> bool:
+    return any(process.file_pages.parts(addr // PAGE, (addr + length) // PAGE))
 
 
 def _zero(process: LinuxProcess, addr: int, length: int) -> None:
@@ -283,7 +293,9 @@ def _free(process: LinuxProcess, addr: int, length: int) -> None:
 @syscall(227, "msync")
 def msync(process: LinuxProcess, addr: Addr, length: Size, flags: Flags) -> int:
     """Nothing to write back: no mapping of a file is shared to write."""
-    if addr % PAGE:
+    if addr % PAGE or flags & ~(_MS_ASYNC | _MS_INVALIDATE | _MS_SYNC):
+        return EINVAL
+    if flags & _MS_ASYNC and flags & _MS_SYNC:
         return EINVAL
     return 0 if process.memory.mapped(addr, length) else ENOMEM
 
@@ -338,10 +350,11 @@ def _page_up(length: int) -> int:
     return -(-length // PAGE) * PAGE
 
 
-def _permission(prot: int) -> int | None:
-    """PROT_READ, PROT_WRITE and PROT_EXEC as page permissions; on RISC-V, writable is readable."""
-    if prot & ~(_PROT_READ | _PROT_WRITE | _PROT_EXEC):
-        return None
+def _permission(prot: int) -> int:
+    """PROT_READ, PROT_WRITE and PROT_EXEC as page permissions; on RISC-V, writable is readable.
+
+    Other bits mean nothing to mmap, which takes them.
+    """
     read = R * bool(prot & (_PROT_READ | _PROT_WRITE))
     return read | W * bool(prot & _PROT_WRITE) | X * bool(prot & _PROT_EXEC)
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import stat
 from typing import TYPE_CHECKING, Final
 
 from rvsim.guest.linux.errno import (
@@ -19,12 +18,22 @@ from rvsim.guest.linux.errno import (
     CallError,
     from_host,
 )
-from rvsim.guest.linux.files import O_CLOEXEC, O_CREAT, O_EXCL, O_NOFOLLOW, O_WRONLY, OpenFile
+from rvsim.guest.linux.files import (
+    O_CLOEXEC,
+    O_CREAT,
+    O_EXCL,
+    O_NOFOLLOW,
+    O_WRONLY,
+    Folder,
+    HostFile,
+    OpenFile,
+)
+from rvsim.guest.linux.made import Made
 from rvsim.guest.linux.nodes import Magic
 from rvsim.guest.linux.opening import open_place, opening_flags
 from rvsim.guest.linux.places import OutsideError, Place
 from rvsim.guest.linux.spots import Spot, guest_path
-from rvsim.guest.linux.status import Status
+from rvsim.guest.linux.status import USER_ID, Status
 from rvsim.guest.linux.table import Addr, Flags, Int, Long, Mode, Size, Text, syscall
 
 if TYPE_CHECKING:
@@ -34,8 +43,11 @@ AT_FDCWD: Final = -100
 AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000
 _AT_REMOVEDIR: Final = 0x200
 _AT_NO_AUTOMOUNT, _AT_STATX_SYNC_TYPE = 0x800, 0x6000
+_STATX_RESERVED: Final = 1 << 31
+_AT_EACCESS: Final = 0x200
+_ACCESS_FLAGS: Final = AT_SYMLINK_NOFOLLOW | AT_EMPTY_PATH | _AT_EACCESS
 _RENAME_NOREPLACE: Final = 1
-_W_OK, _X_OK = 2, 1
+_W_OK: Final = 2
 
 
 def _start(process: LinuxProcess, dirfd: int, path: bytes) -> Spot | None:
@@ -147,6 +159,8 @@ def statx(
     process: LinuxProcess, dirfd: Int, path: Text, flags: Flags, mask: Flags, addr: Addr
 ) -> int:
     """Tell what a name is, in the newer layout; whatever `mask` asks, all that is known."""
+    if mask & _STATX_RESERVED or flags & _AT_STATX_SYNC_TYPE == _AT_STATX_SYNC_TYPE:
+        return EINVAL
     status = _status(process, dirfd, process.text(path), flags & ~_AT_STATX_SYNC_TYPE)
     process.put(addr, status.statx())
     return 0
@@ -165,15 +179,33 @@ def faccessat2(process: LinuxProcess, dirfd: Int, path: Text, mode: Int, flags: 
 
 
 def _access(process: LinuxProcess, dirfd: int, path: bytes, mode: int, flags: int) -> int:
-    if not 0 <= mode <= 7:
+    if not 0 <= mode <= 7 or flags & ~_ACCESS_FLAGS:
         return EINVAL
+    if not path and flags & AT_EMPTY_PATH:
+        if dirfd != AT_FDCWD:
+            file = process.files.any(dirfd)
+            return _permitted(file, file.status(), mode)
+        path = b"."
     follow = not flags & AT_SYMLINK_NOFOLLOW
     with existing(process, dirfd, path, follow=follow) as place:
-        permissions = _reached(place, follow).mode
-        if mode & _X_OK and not permissions & 0o111:
+        reached = file_behind(place) if follow else None
+        if reached is not None:
+            return _permitted(reached, reached.status(), mode)
+        return _permitted(place, place.require(), mode)
+
+
+def _permitted(found: OpenFile | Place, status: Status, mode: int) -> int:
+    """Whether the user may do what the bits of `mode` ask: by the permissions, and by the grant."""
+    bits = status.mode >> 6 if status.owner == USER_ID else status.mode
+    if mode & ~bits & 7:
+        return EACCES
+    if mode & _W_OK:
+        if isinstance(found, Place) and found.layer is not None:
+            found.check_writable()
+        elif isinstance(found, (HostFile, Folder)):
+            found.host_to_change()
+        elif isinstance(found, Made):
             return EACCES
-        if mode & _W_OK and not stat.S_ISCHR(permissions):
-            place.check_writable()
     return 0
 
 

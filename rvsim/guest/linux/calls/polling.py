@@ -71,7 +71,7 @@ def ppoll(
     process: LinuxProcess, addr: Addr, count: Size, duration: Addr, mask: Addr, size: Size
 ) -> int:
     """Tell which of some descriptors are ready, after a wait if none is."""
-    if count > MOST_FILES:
+    if count > process.files.limit():
         return EINVAL
     until = timeout(process, duration)
     signals = _mask(process, mask, size)

@@ -117,8 +117,8 @@ def rt_sigreturn(process: LinuxProcess) -> int:
 
 @syscall(129, "kill")
 def kill(process: LinuxProcess, pid: Int, number: Int) -> int:
-    """Send a signal to oneself, or to one's group."""
-    if pid not in (PROCESS_ID, 0, -PROCESS_ID, -1):
+    """Send a signal to oneself, or to one's group; -1 is all others, of whom there are none."""
+    if pid not in (PROCESS_ID, 0, -PROCESS_ID):
         return ESRCH
     return _send(process, number, SI_USER)
 
@@ -126,12 +126,14 @@ def kill(process: LinuxProcess, pid: Int, number: Int) -> int:
 @syscall(130, "tkill")
 def tkill(process: LinuxProcess, tid: Int, number: Int) -> int:
     """Send a signal to the only thread."""
-    return _send(process, number, SI_TKILL) if tid == PROCESS_ID else ESRCH
+    return tgkill(process, Int(PROCESS_ID), tid, number)
 
 
 @syscall(131, "tgkill")
 def tgkill(process: LinuxProcess, pid: Int, tid: Int, number: Int) -> int:
     """Send a signal to the only thread."""
+    if pid <= 0 or tid <= 0:
+        return EINVAL
     if pid != PROCESS_ID or tid != PROCESS_ID:
         return ESRCH
     return _send(process, number, SI_TKILL)

@@ -5,9 +5,11 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
+from rvsim.guest.linux.calls.io import LARGEST_TRANSFER
+from rvsim.guest.linux.clock import SECOND
 from rvsim.guest.linux.errno import EINVAL, EOPNOTSUPP, EPERM, ESRCH
 from rvsim.guest.linux.status import USER_ID
-from rvsim.guest.linux.system import LIMITS, PARENT_ID, PROCESS_ID, UNAME, VECTOR_OFF, VECTOR_ON
+from rvsim.guest.linux.system import LIMITS, PARENT_ID, PROCESS_ID, UNAME
 from rvsim.guest.linux.table import Addr, Flags, Int, ProcessExit, Size, syscall
 from rvsim.hart.memory import W
 
@@ -16,8 +18,8 @@ if TYPE_CHECKING:
 
 _FIELD: Final = 65
 _GRND_FLAGS: Final = 7
-_NAME_SIZE: Final = 16
-_TIMER_SLACK: Final = 50_000
+_GRND_KINDS: Final = 2 | 4
+"""GRND_RANDOM and GRND_INSECURE: one or the other."""
 _CAPABILITIES_1, _CAPABILITIES_2, _CAPABILITIES_3 = 0x1998_0330, 0x2007_1026, 0x2008_0522
 
 
@@ -98,7 +100,7 @@ def uname(process: LinuxProcess, addr: Addr) -> int:
 def sysinfo(process: LinuxProcess, addr: Addr) -> int:
     """Time since the start, memory, and one process."""
     memory = process.memory
-    head = (process.clock.now(1) // 1_000_000_000, 0, 0, 0, memory.limit, memory.left)
+    head = (process.clock.now(1) // SECOND, 0, 0, 0, memory.limit, memory.left)
     content = struct.pack("<10QHH4xQQI", *head, 0, 0, 0, 0, 1, 0, 0, 0, 1)
     process.put(addr, content.ljust(112, b"\0"))
     return 0
@@ -106,7 +108,7 @@ def sysinfo(process: LinuxProcess, addr: Addr) -> int:
 
 @syscall(261, "prlimit64")
 def prlimit64(process: LinuxProcess, pid: Int, resource: Int, new: Addr, old: Addr) -> int:
-    """Tell a limit; new ones are taken and change nothing."""
+    """Tell a limit, or set it; that of descriptors and that of queued signals are obeyed."""
     if pid not in (0, PROCESS_ID):
         return ESRCH
     if resource not in LIMITS:
@@ -115,7 +117,7 @@ def prlimit64(process: LinuxProcess, pid: Int, resource: Int, new: Addr, old: Ad
         soft, hard = struct.unpack("<QQ", process.get(new, 16))
         if soft > hard:
             return EINVAL
-        if hard > LIMITS[resource][1]:
+        if hard > process.limits[resource][1]:
             return EPERM
     if old:
         process.put(old, struct.pack("<QQ", *process.limits[resource]))
@@ -139,54 +141,15 @@ def setrlimit(process: LinuxProcess, resource: Int, addr: Addr) -> int:
 @syscall(278, "getrandom")
 def getrandom(process: LinuxProcess, addr: Addr, count: Size, flags: Flags) -> int:
     """Bytes that are the same in each run."""
-    if flags & ~_GRND_FLAGS:
+    if flags & ~_GRND_FLAGS or flags & _GRND_KINDS == _GRND_KINDS:
         return EINVAL
-    count = Size(min(count, 0x1FF_FFFF))
+    count = Size(min(count, LARGEST_TRANSFER))
     process.check(addr, count, W)
     done = 0
     for start, length in process.deadline.parts(count):
         process.put(addr + start, process.random(length))
         done = start + length
     return done
-
-
-@syscall(167, "prctl")
-def prctl(process: LinuxProcess, option: Int, argument: Addr) -> int:
-    """Settings of the process: those that change nothing are taken, a few are told."""
-    match option:
-        case 15:  # PR_SET_NAME
-            process.thread_name = process.text(argument)[: _NAME_SIZE - 1]
-        case 16:  # PR_GET_NAME
-            process.put(argument, process.thread_name.ljust(_NAME_SIZE, b"\0"))
-        case 3 | 39:  # PR_GET_DUMPABLE, PR_GET_NO_NEW_PRIVS
-            return 1
-        case 30:  # PR_GET_TIMERSLACK
-            return _TIMER_SLACK
-        case 2 | 37:  # PR_GET_PDEATHSIG, PR_GET_CHILD_SUBREAPER
-            process.put(argument, bytes(4))
-        case 1 | 4 | 29 | 36 | 38:
-            # PR_SET_PDEATHSIG, _DUMPABLE, _TIMERSLACK, _CHILD_SUBREAPER, _NO_NEW_PRIVS
-            return 0
-        case 42:  # PR_GET_THP_DISABLE
-            return 0
-        case 69:  # PR_RISCV_V_SET_CONTROL
-            return _set_vector_control(process, argument)
-        case 70 if process.has_vector:  # PR_RISCV_V_GET_CONTROL
-            return process.vector_control
-        case _:
-            return EINVAL
-    return 0
-
-
-def _set_vector_control(process: LinuxProcess, control: int) -> int:
-    """The next program's default, and whether it is inherited, are noted; this one keeps V."""
-    now, after = control & 3, control >> 2 & 3
-    if not process.has_vector or control & ~0x1F or 3 in (now, after):
-        return EINVAL
-    if now == VECTOR_OFF:
-        return EPERM  # as Linux answers a program that is using its vector registers
-    process.vector_control = VECTOR_ON | after << 2 | control & 0x10
-    return 0
 
 
 @syscall(92, "personality")

@@ -7,13 +7,13 @@ from typing import TYPE_CHECKING, Final
 
 from rvsim.guest.linux.clock import CLOCKS, CPU_CLOCKS, SECOND
 from rvsim.guest.linux.errno import EINTR, EINVAL, EPERM, CallError
+from rvsim.guest.linux.system import CLOCK_TICKS
 from rvsim.guest.linux.table import Addr, Flags, Int, syscall
 from rvsim.guest.linux.waiting import KTIME_MAX
 
 if TYPE_CHECKING:
     from rvsim.guest.linux.process import LinuxProcess
 
-CLOCK_TICKS: Final = 100
 _REALTIME, _MONOTONIC = 0, 1
 _TIMER_ABSTIME: Final = 1
 _RUSAGE_CHILDREN, _RUSAGE_SELF, _RUSAGE_THREAD = -1, 0, 1
@@ -135,8 +135,8 @@ def getrusage(process: LinuxProcess, who: Int, addr: Addr) -> int:
 
 @syscall(112, "clock_settime")
 def clock_settime(process: LinuxProcess, clock: Int, addr: Addr) -> int:
-    """Only a privileged user sets clocks."""
-    return EPERM if clock in CLOCKS else EINVAL
+    """Only a privileged user sets the real-time clock, nobody one that only counts."""
+    return EPERM if clock == _REALTIME or clock in CPU_CLOCKS else EINVAL
 
 
 @syscall(170, "settimeofday")

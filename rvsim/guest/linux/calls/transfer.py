@@ -142,6 +142,8 @@ def splice(
         return ESPIPE
     if all(ends) and _same_pipe(source, target):
         return EINVAL
+    if target.flags & O_APPEND:
+        return EINVAL
     positions = _Position(process, at), _Position(process, end)
     if isinstance(target, WriteEnd):
         count = Size(min(count, max(1, target.pipe.room)))
