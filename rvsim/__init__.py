@@ -13,8 +13,8 @@ from typing import TYPE_CHECKING, Any, Final
 import rvsim.host.cache_folder  # noqa: F401  (it notes the time, before all other imports)
 
 if TYPE_CHECKING:
-    from rvsim.engine.interp import Trap
     from rvsim.errors import RvsimError
+    from rvsim.hart.traps import Trap
     from rvsim.machine import Machine, RunResult
 
 __version__ = "0.1.0"
@@ -25,7 +25,7 @@ _HOMES: Final = {
     "Machine": "rvsim.machine",
     "RunResult": "rvsim.machine",
     "RvsimError": "rvsim.errors",
-    "Trap": "rvsim.engine.interp",
+    "Trap": "rvsim.hart.traps",
 }
 
 

@@ -14,13 +14,14 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from rvsim.engine.interp import Interpreter, Mode, Trap
+from rvsim.engine.interp import Interpreter, Mode
 from rvsim.engine.jit.discover import RegionPlan, discover
 from rvsim.engine.jit.engine import Jit
 from rvsim.engine.jit.native import Native, Slice
 from rvsim.engine.jit.when_to_compile import THRESHOLD
 from rvsim.hart.memory import PAGE, Memory, R, W, X
 from rvsim.hart.state import F_BASE, SCALARS, SLOT, X_BASE, State
+from rvsim.hart.traps import Trap
 from rvsim.insn.decode import Decoded
 from rvsim.insn.disasm import F_NAMES, X_NAMES
 from rvsim.vec.vtype import VType

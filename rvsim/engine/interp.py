@@ -21,6 +21,7 @@ from rvsim.config import MACHINE, Config
 from rvsim.hart.lanes import LaneAccess
 from rvsim.hart.memory import PAGE, GuestFault, Memory
 from rvsim.hart.state import SLOT, State
+from rvsim.hart.traps import PAGE_FAULT, Cause, Trap, without_pages
 from rvsim.insn.base import csrs
 from rvsim.insn.base.units_off import unit_off
 from rvsim.insn.decode import Decoded, decode, decode_all, fetch, problems, refusal
@@ -40,9 +41,6 @@ if TYPE_CHECKING:
     from rvsim.cost.model import CostModel
     from rvsim.cost.ring import Ring
 
-ILLEGAL: Final = 2
-_FAULT_CAUSE: Final = {"fetch": 12, "load": 13, "store": 15}
-_ACCESS_FAULT: Final = {12: 1, 13: 5, 15: 7}
 _M64: Final = (1 << 64) - 1
 _PC, _INSTRET, _CYCLE = SLOT["pc"], SLOT["instret"], SLOT["cycle"]
 _VL, _VTYPE, _VSTART, _NOTE = SLOT["vl"], SLOT["vtype"], SLOT["vstart"], SLOT["note"]
@@ -88,16 +86,6 @@ class Jit(Protocol):
     def executions(self) -> Iterator[Execution]: ...
 
     def not_compiled(self) -> Counter[str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Trap:
-    """A guest trap as data: mcause code, address of the instruction, mtval, and the rule."""
-
-    cause: int
-    pc: int
-    tval: int
-    why: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -438,7 +426,7 @@ class Interpreter:
 
     def _illegal(self, d: Decoded, why: str) -> Call:
         def refuse() -> None:
-            raise GuestTrap(ILLEGAL, 0, why)
+            raise GuestTrap(Cause.ILLEGAL_INSTRUCTION, 0, why)
 
         return refuse
 
@@ -562,7 +550,7 @@ class Interpreter:
                     block = code.blocks[pc] = self._block(pc, code.mode, limit)
                     clock = 1  # generating code takes long
                 except GuestFault as fault:
-                    cause = self._cause(_FAULT_CAUSE["fetch"])
+                    cause = self._cause(PAGE_FAULT["fetch"])
                     trap = Trap(cause, pc, fault.addr, "instruction fetch")
                     self.trapped(trap)
                     return trap, fuel
@@ -655,10 +643,10 @@ class Interpreter:
         """Make the trap precise: pc at the instruction, instret without it."""
         at = self._leave(block, done)
         if isinstance(stop, GuestFault):
-            cause = self._cause(_FAULT_CAUSE[stop.access])
+            cause = self._cause(PAGE_FAULT[stop.access])
             return Trap(cause, at.pc, stop.addr, f"{stop.access} page fault")
         # mtval of an illegal instruction is the instruction itself, whoever refused it.
-        tval = at.word if stop.cause == ILLEGAL else stop.tval
+        tval = at.word if stop.cause == Cause.ILLEGAL_INSTRUCTION else stop.tval
         return Trap(self._cause(stop.cause), at.pc, tval, stop.why)
 
     def _leave(self, block: Block, done: int) -> Decoded:
@@ -671,9 +659,9 @@ class Interpreter:
         block.stops[done] = count + 1, vl_sum + s[_VL]
         return at
 
-    def _cause(self, cause: int) -> int:
-        """Machine mode has no pages: what would be a page fault is an access fault."""
-        return _ACCESS_FAULT.get(cause, cause) if self.config.has((MACHINE,)) else cause
+    def _cause(self, cause: int) -> Cause:
+        """A cause as this hart has it: machine mode has no pages."""
+        return without_pages(Cause(cause)) if self.config.has((MACHINE,)) else Cause(cause)
 
     # -- what ran
 

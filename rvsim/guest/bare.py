@@ -11,13 +11,12 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import BinaryIO, Final
 
-from rvsim.engine.interp import Trap
 from rvsim.errors import RvsimError
 from rvsim.guest.elf import Image
 from rvsim.hart.memory import PAGE, GuestFault, Memory, R, W, X
 from rvsim.hart.state import State
+from rvsim.hart.traps import Cause, Trap
 from rvsim.insn.base.machine_csrs import FS_OFF, M_MODE, MIE, MPIE, MPP, UXL, VS_OFF
-from rvsim.insn.causes import STORE_ACCESS_FAULT
 
 RAM_SIZE: Final = 64 << 20
 """Bytes of memory from the first page of each segment."""
@@ -130,7 +129,7 @@ class BareMetal:
 
     def is_message(self, trap: Trap) -> bool:
         """Whether a trap is a store to the page of tohost."""
-        return trap.cause == STORE_ACCESS_FAULT and trap.tval // PAGE == self._page
+        return trap.cause == Cause.STORE_ACCESS_FAULT and trap.tval // PAGE == self._page
 
     @contextmanager
     def page_open(self) -> Iterator[None]:

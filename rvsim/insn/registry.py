@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 
 from rvsim import ir
 from rvsim.config import Config
-from rvsim.insn.causes import ILLEGAL_INSTRUCTION
+from rvsim.hart.traps import Cause
 from rvsim.insn.encoding import Encoding
 from rvsim.insn.notes import NOTES, VSTART_PAST_ELEMENTS
 from rvsim.insn.units import Unit
@@ -121,7 +121,7 @@ class Insn:
         past = ~ir.lt_u(ir.read("vstart"), context.vlmax)
         if context.config.reserved == "trap":
             with ir.when(past):
-                ir.trap(ILLEGAL_INSTRUCTION, NOTES[VSTART_PAST_ELEMENTS])
+                ir.trap(Cause.ILLEGAL_INSTRUCTION, NOTES[VSTART_PAST_ELEMENTS])
         self.semantics(context)
         if context.config.reserved == "allow":
             with ir.when(past):

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
 from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, SyscallVector, UserCounters, VlPolicy
-from rvsim.engine.interp import Interpreter, Trap, namespace
+from rvsim.engine.interp import Interpreter, namespace
 from rvsim.engine.traffic import counting
 from rvsim.errors import RvsimError
 from rvsim.guest.attributes import remarks
@@ -26,11 +26,13 @@ from rvsim.guest.linux import (
     Sink,
     hwcap,
     hwprobe,
+    signal_number,
 )
 from rvsim.guest.linux.waiting import CutShort
 from rvsim.hart.initial import Initial
 from rvsim.hart.memory import ADDRESS_SPACE, Memory
 from rvsim.hart.state import State
+from rvsim.hart.traps import Cause, Trap
 from rvsim.host.dataframes import arrow_table, pandas_frame
 from rvsim.host.deferred_signals import InterruptsLater
 from rvsim.host.notebook import run_as_html
@@ -45,10 +47,6 @@ if TYPE_CHECKING:
     from rvsim.cost.ring import Ring
     from rvsim.cost.rows import KeptRows
     from rvsim.engine.jit.engine import Jit
-
-ECALL_FROM_U: Final = 8
-SIGNALS: Final = {1: 11, 2: 4, 3: 5, 4: 7, 5: 11, 6: 7, 7: 11, 12: 11, 13: 11, 15: 11}
-"""The signal that Linux raises for a trap's mcause: SIGILL, SIGTRAP, SIGBUS or SIGSEGV."""
 
 LIMIT_REACHED: Final = 124
 BLOCKED_FOR_EVER: Final = 128 + 9
@@ -530,7 +528,7 @@ class Machine:
         except ProcessExit as ended:
             return self._result("exit", ended.code, None)
         except BlockedForEver as blocked:
-            trap = Trap(ECALL_FROM_U, self.state["pc"], 0, blocked.why)
+            trap = Trap(Cause.ENVIRONMENT_CALL_FROM_U_MODE, self.state["pc"], 0, blocked.why)
             return self._result("trap", BLOCKED_FOR_EVER, trap)
         return None
 
@@ -548,7 +546,7 @@ class Machine:
         return self.interp.run(fuel, deadline)
 
     def _killed(self, trap: Trap) -> RunResult:
-        return self._result("trap", 128 + SIGNALS.get(trap.cause, 4), trap)
+        return self._result("trap", 128 + signal_number(trap.cause), trap)
 
     def _bare_trap(self, bare: BareMetal, trap: Trap, fuel: int) -> tuple[RunResult | None, int]:
         """A message to the host is one instruction more; any other trap is the handler's."""
@@ -567,7 +565,7 @@ class Machine:
 
     def _process_trap(self, trap: Trap) -> RunResult | None:
         assert self.process is not None
-        if trap.cause == ECALL_FROM_U:
+        if trap.cause == Cause.ENVIRONMENT_CALL_FROM_U_MODE:
             return self._system_call(trap)
         handled = self.process.fault(trap.cause, trap.tval, self.state)
         return None if handled else self._killed(trap)

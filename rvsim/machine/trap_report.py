@@ -14,24 +14,9 @@ from dataclasses import replace
 from typing import Final
 
 from rvsim.config import Config
-from rvsim.engine.interp import Trap
 from rvsim.hart.memory import PAGE, GuestFault, R, W, X
+from rvsim.hart.traps import LACKED_RIGHT, MISALIGNED_DATA, Cause, Trap
 from rvsim.insn.base.csrs import hidden_by_linux
-from rvsim.insn.causes import (
-    BREAKPOINT,
-    ECALL_FROM_MACHINE,
-    ECALL_FROM_USER,
-    FETCH_ACCESS_FAULT,
-    FETCH_MISALIGNED,
-    FETCH_PAGE_FAULT,
-    ILLEGAL_INSTRUCTION,
-    LOAD_ACCESS_FAULT,
-    LOAD_MISALIGNED,
-    LOAD_PAGE_FAULT,
-    STORE_ACCESS_FAULT,
-    STORE_MISALIGNED,
-    STORE_PAGE_FAULT,
-)
 from rvsim.insn.decode import Decoded, problems
 from rvsim.insn.disasm import X_NAMES, disassemble
 from rvsim.insn.notes import NOTES
@@ -43,29 +28,21 @@ from rvsim.vec.groups import Group, resolve
 from rvsim.vec.vtype import VType, vtype_text
 
 _CAUSES: Final = {
-    FETCH_MISALIGNED: "misaligned jump target",
-    ILLEGAL_INSTRUCTION: "illegal instruction",
-    BREAKPOINT: "breakpoint",
-    ECALL_FROM_USER: "system call that never returns",
-    LOAD_MISALIGNED: "misaligned load",
-    STORE_MISALIGNED: "misaligned store",
-    ECALL_FROM_MACHINE: "environment call",
-    FETCH_ACCESS_FAULT: "instruction fetch fault",
-    LOAD_ACCESS_FAULT: "load fault",
-    STORE_ACCESS_FAULT: "store fault",
-    FETCH_PAGE_FAULT: "instruction fetch fault",
-    LOAD_PAGE_FAULT: "load fault",
-    STORE_PAGE_FAULT: "store fault",
+    Cause.INSTRUCTION_ADDRESS_MISALIGNED: "misaligned jump target",
+    Cause.ILLEGAL_INSTRUCTION: "illegal instruction",
+    Cause.BREAKPOINT: "breakpoint",
+    Cause.ENVIRONMENT_CALL_FROM_U_MODE: "system call that never returns",
+    Cause.LOAD_ADDRESS_MISALIGNED: "misaligned load",
+    Cause.STORE_ADDRESS_MISALIGNED: "misaligned store",
+    Cause.ENVIRONMENT_CALL_FROM_M_MODE: "environment call",
+    Cause.INSTRUCTION_ACCESS_FAULT: "instruction fetch fault",
+    Cause.LOAD_ACCESS_FAULT: "load fault",
+    Cause.STORE_ACCESS_FAULT: "store fault",
+    Cause.INSTRUCTION_PAGE_FAULT: "instruction fetch fault",
+    Cause.LOAD_PAGE_FAULT: "load fault",
+    Cause.STORE_PAGE_FAULT: "store fault",
 }
-_NEEDS: Final = {
-    FETCH_ACCESS_FAULT: (X, "executed"),
-    LOAD_ACCESS_FAULT: (R, "read"),
-    STORE_ACCESS_FAULT: (W, "written"),
-    FETCH_PAGE_FAULT: (X, "executed"),
-    LOAD_PAGE_FAULT: (R, "read"),
-    STORE_PAGE_FAULT: (W, "written"),
-}
-_MISALIGNED: Final = (LOAD_MISALIGNED, STORE_MISALIGNED)
+_DONE: Final = {X: "executed", R: "read", W: "written"}
 _EVERYTHING: Final = "generic-rv64gcv"
 _NULL_LIMIT: Final = PAGE
 _SHOWN_BYTES: Final = 16
@@ -110,15 +87,15 @@ def instruction_at(machine: Machine, pc: int) -> Decoded | None:
 
 
 def _rule(machine: Machine, trap: Trap) -> Iterator[str]:
-    if trap.cause not in _NEEDS:
+    if trap.cause not in LACKED_RIGHT:
         if trap.why != _CAUSES.get(trap.cause):
             yield trap.why
     else:
-        need, done = _NEEDS[trap.cause]
+        need = LACKED_RIGHT[trap.cause]
         if "vector" in trap.why:
             yield trap.why
-        yield f"address {trap.tval:#x} cannot be {done}: {_reason(machine, trap.tval, need)}"
-    if trap.cause in _MISALIGNED:
+        yield f"address {trap.tval:#x} cannot be {_DONE[need]}: {_reason(machine, trap.tval, need)}"
+    if trap.cause in MISALIGNED_DATA:
         yield f"address {trap.tval:#x}"
     call = _took_vtype_away(machine, trap)
     if call is not None:
@@ -138,7 +115,7 @@ def _took_vtype_away(machine: Machine, trap: Trap) -> int | None:
     if machine.process is None or needs is None or needs.insn is None or not needs.insn.vector:
         return None
     call = machine.process.vector.missing_vtype(machine.state)
-    if call is None or trap.cause != ILLEGAL_INSTRUCTION:
+    if call is None or trap.cause != Cause.ILLEGAL_INSTRUCTION:
         return None
     last = _last(machine, lambda d: d.pc == call or _sets_vtype(d))
     return call if last is None or last.pc == call else None
@@ -272,15 +249,15 @@ def _vector_registers(machine: Machine, group: Group) -> Iterator[str]:
 
 def _ways_on(machine: Machine, trap: Trap, d: Decoded | None) -> Iterator[str]:
     name = printable(shlex.quote(machine.image.name)) if machine.image else "FILE"
-    if trap.cause == ILLEGAL_INSTRUCTION and d is not None:
+    if trap.cause == Cause.ILLEGAL_INSTRUCTION and d is not None:
         if d.insn is None:
             yield f"rvsim dis {name}, to see whether this is code at all"
             return
         yield from _ways_to_legality(machine, trap, d)
         yield f"rvsim explain {d.word:#0{2 + 2 * d.length}x}{_explain_options(machine, d)}"
-    elif trap.cause == BREAKPOINT:
+    elif trap.cause == Cause.BREAKPOINT:
         yield "the program asked for a debugger: abort() and failed assertions end like this"
-    elif trap.cause in _MISALIGNED and d is not None and d.insn is not None:
+    elif trap.cause in MISALIGNED_DATA and d is not None and d.insn is not None:
         if d.insn.unit.is_vector and not machine.config.misaligned_vector:
             yield "align the data to its element size, as the X60 needs"
             yield f"rvsim run --cpu {_EVERYTHING} {name}, which has no such need"

@@ -11,10 +11,11 @@ from dataclasses import dataclass, field
 import pytest
 
 from rvsim.config import Config
-from rvsim.engine.interp import ILLEGAL, Interpreter, Mode, Trap
+from rvsim.engine.interp import Interpreter, Mode
 from rvsim.engine.jit.strips.analysis import is_wide
 from rvsim.hart.memory import PAGE, Memory, R, X
 from rvsim.hart.state import State
+from rvsim.hart.traps import Cause, Trap
 from rvsim.insn.decode import decode
 from rvsim.insn.disasm import disassemble
 from rvsim.insn.isa import isa
@@ -66,7 +67,7 @@ class Run:
         """Why it is an illegal instruction; nothing at all may have changed."""
         trap, state, before = self.execute()
         assert trap is not None
-        assert (trap.cause, trap.pc) == (ILLEGAL, CODE)
+        assert (trap.cause, trap.pc) == (Cause.ILLEGAL_INSTRUCTION, CODE)
         assert state.snapshot() == before
         return trap.why
 

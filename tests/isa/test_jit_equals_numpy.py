@@ -14,13 +14,14 @@ from functools import cache
 import pytest
 
 from rvsim.config import Config
-from rvsim.engine.interp import Interpreter, Mode, Trap, namespace
+from rvsim.engine.interp import Interpreter, Mode, namespace
 from rvsim.engine.jit.discover import RegionPlan, discover
 from rvsim.engine.jit.engine import Jit
 from rvsim.engine.jit.native import Native
 from rvsim.engine.traffic import counting
 from rvsim.hart.memory import PAGE, Memory, R, X
 from rvsim.hart.state import State
+from rvsim.hart.traps import Trap
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit

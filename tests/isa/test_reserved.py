@@ -13,8 +13,8 @@ from typing import Any
 
 import pytest
 
-from rvsim.engine.interp import Trap
 from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.hart.traps import Trap
 from rvsim.insn.decode import problems
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn

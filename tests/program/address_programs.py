@@ -20,10 +20,11 @@ import numpy as np
 
 import rvsim.hart.memory
 from rvsim.config import Config
-from rvsim.engine.interp import Interpreter, Trap
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.engine import Jit
 from rvsim.hart.memory import PAGE, Memory, R, W, X
 from rvsim.hart.state import State
+from rvsim.hart.traps import Trap
 from rvsim.insn.decode import problems
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
 from rvsim.config import Config
-from rvsim.engine.interp import Interpreter, Trap
+from rvsim.engine.interp import Interpreter
 from rvsim.hart.memory import PAGE, Memory, R, W, X
 from rvsim.hart.state import State
+from rvsim.hart.traps import Trap
 from rvsim.insn.encoding import FieldCode
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Insn

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from rvsim.config import Config
-from rvsim.engine.interp import Trap
 from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.hart.traps import Trap
 from rvsim.machine import Machine
 from rvsim.profiles import make_config
 from tests.program.bare import DATA, TEXT, Bare, Step, assemble, step

@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 
 from rvsim.config import Config
-from rvsim.engine.interp import Trap
 from rvsim.guest.linux.table import CALLS
 from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.hart.traps import Trap
 from rvsim.insn.decode import decode
 from rvsim.insn.isa import isa
 from rvsim.insn.units import Unit

@@ -7,9 +7,9 @@ import random
 import pytest
 
 from rvsim.config import Config, Reserved
-from rvsim.engine.interp import Trap
 from rvsim.engine.jit.engine import Jit
 from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.hart.traps import Trap
 from rvsim.machine import Machine
 from rvsim.profiles import make_config
 from rvsim.toolchain import build_kernel

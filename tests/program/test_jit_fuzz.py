@@ -11,9 +11,9 @@ from collections.abc import Iterator
 
 import pytest
 
-from rvsim.engine.interp import Trap
 from rvsim.engine.jit.engine import Jit
 from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.hart.traps import Trap
 from rvsim.profiles import make_config
 from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, DATA_SIZE, TEXT, Bare, step

@@ -6,8 +6,8 @@ import time
 
 import pytest
 
-from rvsim.engine.interp import Trap
 from rvsim.hart.memory import PAGE
+from rvsim.hart.traps import Trap
 from rvsim.insn.base.csrs import CSRS
 from rvsim.machine import LIMIT_REACHED, Machine, RunResult
 from rvsim.toolchain import build_kernel

@@ -8,9 +8,10 @@ from collections.abc import Iterable
 
 import pytest
 
-from rvsim.engine.interp import Interpreter, Trap
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.engine import Jit
 from rvsim.hart.memory import PAGE, R, W, X
+from rvsim.hart.traps import Trap
 from rvsim.machine import Machine
 from rvsim.vec.vtype import VType
 from tests.program.bare import DATA, TEXT, Bare, Step, assemble, load_upper, step

@@ -30,7 +30,7 @@ ROOMS = {
     "cost": "errors host hart ir vec insn",
     "engine": "host config hart ir fp vec insn cost",
     # programs and what surrounds them
-    "guest": "printable errors config profiles hart vec insn engine",
+    "guest": "printable errors config profiles hart vec insn",
     "machine": "printable errors host config profiles hart vec insn cost engine guest",
     # what people see
     "perf": "printable errors host config hart insn cost engine guest machine",

@@ -6,13 +6,13 @@ from dataclasses import dataclass, field
 
 import pytest
 
-from rvsim.engine.interp import Trap
 from rvsim.errors import RvsimError
 from rvsim.guest.bare import RAM_SIZE, BareMetal, HostExit
 from rvsim.guest.elf import Image, Segment
 from rvsim.guest.symbols import Symbol, Symbols
 from rvsim.hart.memory import PAGE, Memory, R, W, X
 from rvsim.hart.state import State
+from rvsim.hart.traps import Trap
 
 BASE, TOHOST, FROMHOST, CALL = 0x80000000, 0x80001000, 0x80001040, 0x80002000
 MIE, MPIE, MPP, DIRTY = 1 << 3, 1 << 7, 3 << 11, 3 << 13

@@ -18,6 +18,7 @@ from rvsim.guest.linux import calls as _calls  # noqa: F401  (fills the table)
 from rvsim.guest.linux.clock import SECOND, Clock, HostClock, ModelClock
 from rvsim.guest.linux.cpu import Cpu
 from rvsim.guest.linux.errno import EFAULT, EINTR, ENOSYS, ERESTARTSYS, CallError
+from rvsim.guest.linux.fault_signals import fault_signal
 from rvsim.guest.linux.files import FileTable, Input, Output, RandomBytes
 from rvsim.guest.linux.grants import FileTree, Grant
 from rvsim.guest.linux.loader import load_loader, looks_like_library, missing_library
@@ -28,7 +29,7 @@ from rvsim.guest.linux.perf import Counters
 from rvsim.guest.linux.proc import folder, proc
 from rvsim.guest.linux.settings import Settings
 from rvsim.guest.linux.signals import NAMES as SIGNAL_NAMES
-from rvsim.guest.linux.signals import Killed, Signals, frame_size, signal_of
+from rvsim.guest.linux.signals import Killed, Signals, frame_size
 from rvsim.guest.linux.stack import fill_stack, map_stack
 from rvsim.guest.linux.sysfs import dev, sys
 from rvsim.guest.linux.system import LIMITS, RLIMIT_NOFILE, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
@@ -38,8 +39,9 @@ from rvsim.guest.linux.vector import VectorUnit
 from rvsim.guest.linux.waiting import Deadline, Waiter
 from rvsim.hart.areas import Areas
 from rvsim.hart.initial import ZERO, Initial
-from rvsim.hart.memory import ADDRESS_SPACE, PAGE, Memory, R, W, X
+from rvsim.hart.memory import ADDRESS_SPACE, PAGE, Memory, R, W
 from rvsim.hart.state import State
+from rvsim.hart.traps import LACKED_RIGHT, Cause
 from rvsim.printable import printable
 
 __all__ = ["STACK_SIZE", "LinuxProcess", "Sink", "hwcap"]
@@ -51,8 +53,6 @@ _MASK: Final = (1 << 64) - 1
 _SP, _A0, _A7 = 2, 10, 17
 _RT_SIGRETURN: Final = 139
 _ECALL_SIZE: Final = 4
-_NEEDS: Final = {12: X, 13: R, 15: W}
-"""What a trap's cause says that a page lacks."""
 _WIDEST_ACCESS: Final = 8
 _MOST_SAID: Final = 64
 _LOADER_FAILED: Final = 127
@@ -276,12 +276,12 @@ class LinuxProcess:
             strace(f"{shown} = {call.answer(result)}")
         return result
 
-    def fault(self, cause: int, tval: int, state: State) -> bool:
+    def fault(self, cause: Cause, tval: int, state: State) -> bool:
         """Whether the program goes on after a trap: in a handler of the signal, or where it was.
 
         The latter if memory that was promised is there now.
         """
-        need = _NEEDS.get(cause)
+        need = LACKED_RIGHT.get(cause)
         if need is not None and self.memory.keep_promise(tval, _WIDEST_ACCESS, need):
             return True
         if need is not None and self.memory.is_promised(tval):
@@ -289,7 +289,7 @@ class LinuxProcess:
                 f"the program has used up its memory of {self.memory.limit:#x} bytes, and what it"
                 " mapped with MAP_NORESERVE has none left: give it more with --memory"
             )
-        return self.signals.fault(signal_of(cause, tval, self.memory), state)
+        return self.signals.fault(fault_signal(cause, tval, self.memory), state)
 
     # What is said on the way
 

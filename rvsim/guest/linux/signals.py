@@ -44,7 +44,6 @@ _MIN_ALTERNATE: Final = 2048
 SI_TKILL, SI_TIMER, SI_USER, SI_KERNEL = -6, -2, 0, 0x80
 SIGRTMIN: Final = 32
 """From here on signals queue up; below there is one of a kind."""
-_SEGV_MAPERR, _SEGV_ACCERR, _BUS_ADRALN, _ILL_ILLOPC, _TRAP_BRKPT = 1, 2, 1, 1, 1
 
 # struct rt_sigframe: siginfo (128 bytes), then ucontext with the registers at its offset 176
 _UCONTEXT, _MASK, _REGISTERS, _FLOATS, _EXTENSIONS = 128, 168, 304, 560, 1080
@@ -80,22 +79,6 @@ class Signal:
     def info(self) -> bytes:
         """The 128 bytes of ``siginfo_t``."""
         return (struct.pack("<iii4x", self.number, 0, self.code) + self.detail).ljust(128, b"\0")
-
-
-def _fault(number: int, code: int, addr: int) -> Signal:
-    return Signal(number, code, struct.pack("<Q", addr))
-
-
-def signal_of(cause: int, tval: int, memory: Memory) -> Signal:
-    """The signal that Linux raises for a trap: SIGILL, SIGTRAP, SIGBUS or SIGSEGV."""
-    if cause in (4, 6):
-        return _fault(SIGBUS, _BUS_ADRALN, tval)
-    if cause == 3:
-        return _fault(SIGTRAP, _TRAP_BRKPT, tval)
-    if cause in (12, 13, 15):
-        mapped = memory.mapped(tval, 1)
-        return _fault(SIGSEGV, _SEGV_ACCERR if mapped else _SEGV_MAPERR, tval)
-    return _fault(SIGILL, _ILL_ILLOPC, tval)
 
 
 @dataclass(slots=True)

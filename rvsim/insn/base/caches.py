@@ -8,8 +8,8 @@ from __future__ import annotations
 from typing import Final
 
 from rvsim import ir
+from rvsim.hart.traps import Cause
 from rvsim.insn.base.rv_a import load_for_store
-from rvsim.insn.causes import STORE_PAGE_FAULT
 from rvsim.insn.registry import insn
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
@@ -44,7 +44,7 @@ def cbo_zero(rs1: Value) -> None:
     zeros = ir.const(0, ir.lanes(words, 64))
     stored = ir.store_lanes(block, zeros, ir.const(1, ir.mask(words)))
     with ir.when(stored != words):
-        ir.trap(STORE_PAGE_FAULT, "store page fault", rs1)
+        ir.trap(Cause.STORE_PAGE_FAULT, "store page fault", rs1)
 
 
 def prefetch(name: str, number: str) -> None:

@@ -8,7 +8,7 @@ from typing import Final
 
 from rvsim import fp, ir
 from rvsim.fp import F16, F32, F64, Flags, Format, Mode
-from rvsim.insn.causes import ILLEGAL_INSTRUCTION
+from rvsim.hart.traps import Cause
 from rvsim.insn.encoding import Encoding
 from rvsim.insn.registry import Context, Insn, define, names, operand
 from rvsim.insn.units import Unit
@@ -53,7 +53,7 @@ def dynamic_mode() -> Value:
 
 def require_legal_frm() -> None:
     with ir.when(ir.lt_u(fp.RMM, ir.read("frm"))):
-        ir.trap(ILLEGAL_INSTRUCTION, "frm holds a reserved rounding mode (F 2.2)")
+        ir.trap(Cause.ILLEGAL_INSTRUCTION, "frm holds a reserved rounding mode (F 2.2)")
 
 
 def accrue(*raised: Flags | Value) -> None:

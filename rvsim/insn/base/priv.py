@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rvsim import ir
 from rvsim.config import MACHINE
+from rvsim.hart.traps import Cause
 from rvsim.insn.base.machine_csrs import (
     M_MODE,
     MIE,
@@ -16,7 +17,6 @@ from rvsim.insn.base.machine_csrs import (
     TW,
     U_MODE,
 )
-from rvsim.insn.causes import ILLEGAL_INSTRUCTION
 from rvsim.insn.registry import insn
 from rvsim.insn.units import Unit
 
@@ -26,7 +26,7 @@ from rvsim.insn.units import Unit
 def mret() -> None:
     """Goes to mepc, in the mode of MPP, with the interrupt enable that MPIE kept."""
     with ir.when(ir.read("privilege") != M_MODE):
-        ir.trap(ILLEGAL_INSTRUCTION, "mret is for machine mode")
+        ir.trap(Cause.ILLEGAL_INSTRUCTION, "mret is for machine mode")
     status = ir.read("mstatus")
     to_machine = status & MPP == MPP
     enable = ir.where(status & MPIE == 0, ir.const(0, 64), MIE)
@@ -42,4 +42,4 @@ def wfi() -> None:
     """Does not wait, since nothing interrupts; in user mode it traps where TW is set."""
     user = ir.read("privilege") == U_MODE
     with ir.when(user & (ir.read("mstatus") & TW != 0)):
-        ir.trap(ILLEGAL_INSTRUCTION, "wfi in user mode with mstatus.TW = 1")
+        ir.trap(Cause.ILLEGAL_INSTRUCTION, "wfi in user mode with mstatus.TW = 1")

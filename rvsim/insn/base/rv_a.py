@@ -7,8 +7,8 @@ fields, and `Insn.mnemonic` writes them as the suffix ``.aq``, ``.rl`` or ``.aqr
 from __future__ import annotations
 
 from rvsim import ir
+from rvsim.hart.traps import Cause
 from rvsim.insn.base.rv_forms import Body
-from rvsim.insn.causes import LOAD_MISALIGNED, STORE_MISALIGNED, STORE_PAGE_FAULT
 from rvsim.insn.registry import insn
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
@@ -26,7 +26,7 @@ def load_for_store(addr: Value, width: int) -> Value:
     """A load whose fault is a store fault: it is part of a store or AMO (Privileged, mcause)."""
     lanes, readable = ir.load_lanes(addr, ir.const(1, ir.mask(1)), width)
     with ir.when(readable == 0):
-        ir.trap(STORE_PAGE_FAULT, "store page fault", addr)
+        ir.trap(Cause.STORE_PAGE_FAULT, "store page fault", addr)
     return ir.extract(lanes, 0)
 
 
@@ -40,7 +40,7 @@ def load_reserved(name: str) -> None:
           ext="a zalrsc", spec="A 2")  # fmt: skip
     def body(rs1: Value) -> Value:
         """Load a word and reserve its address."""
-        check_aligned(rs1, width, LOAD_MISALIGNED)
+        check_aligned(rs1, width, Cause.LOAD_ADDRESS_MISALIGNED)
         value = ir.load(rs1, width)
         ir.write("reservation_addr", rs1)
         ir.write("reservation_valid", 1)
@@ -54,7 +54,7 @@ def store_conditional(name: str) -> None:
           ext="a zalrsc", spec="A 2")  # fmt: skip
     def body(rs1: Value, rs2: Value) -> Value:
         """Store if the address is reserved and give 0, else 1; the reservation ends."""
-        check_aligned(rs1, width, STORE_MISALIGNED)
+        check_aligned(rs1, width, Cause.STORE_ADDRESS_MISALIGNED)
         reserved = (ir.read("reservation_valid") != 0) & (ir.read("reservation_addr") == rs1)
         with ir.when(reserved):
             ir.store(rs1, ir.trunc(rs2, width))
@@ -78,7 +78,7 @@ def amo(name: str, funct5: str, function: Body) -> None:
     @insn(f"{name} rd, rs2, (rs1)", f"{funct5} aq rl rs2 rs1 {funct3} rd 0101111", unit=Unit.AMO,
           ext="a zaamo", spec="A 4")  # fmt: skip
     def body(rs1: Value, rs2: Value) -> Value:
-        check_aligned(rs1, width, STORE_MISALIGNED)
+        check_aligned(rs1, width, Cause.STORE_ADDRESS_MISALIGNED)
         old = load_for_store(rs1, width)
         ir.store(rs1, function(old, ir.trunc(rs2, width)))
         return ir.sext(old, 64)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from rvsim import ir
 from rvsim.config import MACHINE
+from rvsim.hart.traps import Cause
 from rvsim.insn.base.machine_csrs import M_MODE
 from rvsim.insn.base.rv_forms import (
     OP_32,
@@ -17,12 +18,6 @@ from rvsim.insn.base.rv_forms import (
     register_form,
     sext32,
     shift_form,
-)
-from rvsim.insn.causes import (
-    BREAKPOINT,
-    ECALL_FROM_MACHINE,
-    ECALL_FROM_USER,
-    FETCH_MISALIGNED,
 )
 from rvsim.insn.registry import Context, insn
 from rvsim.insn.units import Unit
@@ -98,7 +93,11 @@ def jump(ctx: Context, target: Value) -> None:
     """Go to an even address; without compressed instructions it must be a multiple of 4."""
     if ctx.config.ialign_bytes == 4:
         with ir.when((target & 2) != 0):
-            ir.trap(FETCH_MISALIGNED, "jump to an address that is not a multiple of 4", target)
+            ir.trap(
+                Cause.INSTRUCTION_ADDRESS_MISALIGNED,
+                "jump to an address that is not a multiple of 4",
+                target,
+            )
     ir.write("pc", target)
 
 
@@ -196,10 +195,10 @@ def pause() -> None:
 def ecall(ctx: Context) -> None:
     if ctx.config.has((MACHINE,)):
         with ir.when(ir.read("privilege") == M_MODE):
-            ir.trap(ECALL_FROM_MACHINE, "environment call")
-    ir.trap(ECALL_FROM_USER, "environment call")
+            ir.trap(Cause.ENVIRONMENT_CALL_FROM_M_MODE, "environment call")
+    ir.trap(Cause.ENVIRONMENT_CALL_FROM_U_MODE, "environment call")
 
 
 @insn("ebreak", "000000000001 00000 000 00000 1110011", unit=Unit.SYSTEM, ext="i", spec="I 2.8")
 def ebreak(pc: Value) -> None:
-    ir.trap(BREAKPOINT, "breakpoint", pc)
+    ir.trap(Cause.BREAKPOINT, "breakpoint", pc)

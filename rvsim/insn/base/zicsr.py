@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rvsim import ir
+from rvsim.hart.traps import Cause
 from rvsim.insn.base.csrs import CSRS, refusal
 from rvsim.insn.base.machine_csrs import privilege_problem
-from rvsim.insn.causes import ILLEGAL_INSTRUCTION
 from rvsim.insn.registry import Context, insn
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
@@ -23,12 +23,12 @@ def access(ctx: Context, operand: Value, update: Update, *, writes: bool) -> Val
     number = ctx.statics["csr"]
     why = refusal(ctx.config, number, writes=writes)
     if why is not None:
-        ir.trap(ILLEGAL_INSTRUCTION, why)
+        ir.trap(Cause.ILLEGAL_INSTRUCTION, why)
         return None
     problem = privilege_problem(ctx.config, number)
     if problem is not None:
         with ir.when(problem[0]):
-            ir.trap(ILLEGAL_INSTRUCTION, problem[1])
+            ir.trap(Cause.ILLEGAL_INSTRUCTION, problem[1])
     csr = CSRS[number]
     old = csr.read(ctx.config)
     if writes and csr.write is not None:

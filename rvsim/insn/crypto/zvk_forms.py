@@ -11,11 +11,11 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Final
 
 from rvsim import ir
+from rvsim.hart.traps import Cause
 from rvsim.insn.encoding import Encoding
 from rvsim.insn.registry import Context, Insn, define, names
 from rvsim.insn.units import Unit
 from rvsim.insn.vector.forms import shape_of
-from rvsim.insn.vector.mask import ILLEGAL_INSTRUCTION
 from rvsim.ir import Value
 from rvsim.vec.groups import ELEMENT_GROUP, SEW, VReg
 from rvsim.vec.rules import Rule, element_groups, no_source_overlap, sew_is
@@ -99,7 +99,7 @@ def _require_whole_groups(ctx: Context, size: int) -> None:
     for name in _KNOWN_VALUES[ctx.elements]:
         with ir.when(ir.read(name) & (size - 1) != 0):
             why = f"{name} is not a multiple of {size}, the size of an element group"
-            ir.trap(ILLEGAL_INSTRUCTION, f"{why} ({ctx.insn.spec})")
+            ir.trap(Cause.ILLEGAL_INSTRUCTION, f"{why} ({ctx.insn.spec})")
 
 
 def elements(groups: Value, size: int = 4) -> Iterator[Value]:

@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 
 from rvsim import ir
+from rvsim.hart.traps import Cause
 from rvsim.insn.encoding import Encoding
 from rvsim.insn.registry import Context, Insn, define
 from rvsim.insn.units import Unit
-from rvsim.insn.vector.mask import ILLEGAL_INSTRUCTION
 from rvsim.ir import Value
 from rvsim.vec.groups import Eew, VReg
 from rvsim.vec.rules import Situation, Violation
@@ -55,10 +55,10 @@ def _vmadot(signs: str, slide: int) -> Callable[[Context], None]:
     def run(ctx: Context) -> None:
         if ctx.elements == "vstart":
             with ir.when(ir.read("vstart") != 0):
-                ir.trap(ILLEGAL_INSTRUCTION, f"vmadot needs vstart = 0 ({SPEC})")
+                ir.trap(Cause.ILLEGAL_INSTRUCTION, f"vmadot needs vstart = 0 ({SPEC})")
         if ctx.elements != "full":
             with ir.when(ir.read("vl") != M * K):
-                ir.trap(ILLEGAL_INSTRUCTION, f"vmadot needs vl = {M * K} ({SPEC})")
+                ir.trap(Cause.ILLEGAL_INSTRUCTION, f"vmadot needs vl = {M * K} ({SPEC})")
         rows = ir.read_v("vs1", 2 * M * K if slide else M * K, 8)
         a = ir.shuffle(rows, range(slide * K, slide * K + M * K))
         b = ir.read_v("vs2", N * K, 8)
@@ -129,7 +129,7 @@ def _define_all() -> None:
 
 
 def _refused(ctx: Context) -> None:
-    ir.trap(ILLEGAL_INSTRUCTION, ctx.insn.unsupported or "")
+    ir.trap(Cause.ILLEGAL_INSTRUCTION, ctx.insn.unsupported or "")
 
 
 def _define_missing() -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from rvsim import ir
+from rvsim.hart.traps import Cause
 from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
 from rvsim.insn.vector.forms import define_vector, shape_of
@@ -12,14 +13,12 @@ from rvsim.ir import Value
 from rvsim.vec.groups import MASK, SEW, VReg
 from rvsim.vec.rules import no_source_overlap
 
-ILLEGAL_INSTRUCTION = 2
-
 
 def require_vstart_0(ctx: Context) -> None:
     """Trap when vstart is not 0; the instruction can't be resumed (V 14, 15)."""
     if ctx.elements == "vstart":
         with ir.when(ir.read("vstart") != 0):
-            ir.trap(ILLEGAL_INSTRUCTION, f"vstart is not 0 ({ctx.insn.spec})")
+            ir.trap(Cause.ILLEGAL_INSTRUCTION, f"vstart is not 0 ({ctx.insn.spec})")
 
 
 _MASK_DEST = VReg("vd", MASK, dest=True, source=False)

@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import Final, Literal
 
 from rvsim import ir
+from rvsim.hart.traps import Cause
 from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
 from rvsim.insn.vector.forms import define_vector, shape_of
@@ -19,11 +20,6 @@ from rvsim.ir import Value
 from rvsim.vec.groups import MASK, SEW, Eew, VReg
 from rvsim.vec.rules import no_source_overlap
 from rvsim.vec.shapes import LANE_BITS, Known, Shape
-
-LOAD_MISALIGNED: Final = 4
-STORE_MISALIGNED: Final = 6
-LOAD_FAULT: Final = 13
-STORE_FAULT: Final = 15
 
 _WIDTH_CODE: Final = {8: "000", 16: "101", 32: "110", 64: "111"}
 
@@ -167,7 +163,7 @@ def _trap_at(a: Access, addr: Value, fault: Value, stop: Value | None, width: in
 
 def _misaligned_trap(a: Access, where: Value, width: int) -> None:
     ir.trap(
-        STORE_MISALIGNED if a.store else LOAD_MISALIGNED,
+        Cause.STORE_ADDRESS_MISALIGNED if a.store else Cause.LOAD_ADDRESS_MISALIGNED,
         f"vector element address is not a multiple of {width // 8} bytes",
         where,
     )
@@ -175,7 +171,7 @@ def _misaligned_trap(a: Access, where: Value, width: int) -> None:
 
 def _access_trap(a: Access, where: Value) -> None:
     ir.trap(
-        STORE_FAULT if a.store else LOAD_FAULT,
+        Cause.STORE_PAGE_FAULT if a.store else Cause.LOAD_PAGE_FAULT,
         "vector store to memory that is not writable"
         if a.store
         else "vector load from memory that is not readable",

@@ -15,6 +15,7 @@ from typing import Any, Final
 
 from llvmlite import ir
 
+from rvsim.hart.traps import Cause
 from rvsim.host.processor import Host
 from rvsim.ir import trace as tr
 from rvsim.ir.known import known
@@ -29,8 +30,6 @@ from rvsim.ir.prims import STATEMENTS, check_complete
 from rvsim.ir.trace import Field, Program, Region, Statement, Subprogram
 from rvsim.ir.value import Value
 
-LOAD_PAGE_FAULT: Final = 13
-STORE_PAGE_FAULT: Final = 15
 SIGNATURE: Final = ir.FunctionType(I64, [PTR, PTR, PTR, I64])
 """``i64 f(ptr state, ptr mem, ptr perm, i64 mem_size)``: 0 retired, 1 trapped."""
 
@@ -183,12 +182,12 @@ class Lowerer:
     def require_load(self, addr: Any, nbytes: int) -> None:
         """Trap where so many bytes may not be loaded."""
         allowed = self.memory.may_load(self.b, addr, nbytes)
-        self.check(allowed, LOAD_PAGE_FAULT, addr, "load page fault")
+        self.check(allowed, Cause.LOAD_PAGE_FAULT, addr, "load page fault")
 
     def require_store(self, addr: Any, nbytes: int) -> None:
         """Trap where so many bytes may not be stored."""
         allowed = self.memory.may_store(self.b, addr, nbytes)
-        self.check(allowed, STORE_PAGE_FAULT, addr, "store page fault")
+        self.check(allowed, Cause.STORE_PAGE_FAULT, addr, "store page fault")
 
     def check(self, allowed: Any, cause: int, addr: Any, why: str) -> None:
         """Continue where `allowed` is set, trap elsewhere."""
