@@ -6,9 +6,14 @@ in one line, and what to try.  What it quotes of files and of guests is safe to 
 
 from __future__ import annotations
 
-from typing import ClassVar
+import difflib
+from collections.abc import Iterable
+from typing import ClassVar, Final
 
 from rvsim.printable import printable_lines
+
+_FEW: Final = 100
+"""Names that a hint can list."""
 
 
 class RvsimError(Exception):
@@ -28,3 +33,18 @@ class RvsimError(Exception):
 
     def __str__(self) -> str:
         return f"{self.message}: {self.hint}" if self.hint else self.message
+
+
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """A hint for a name that is not known: the nearest one, or else all of them.
+
+    >>> did_you_mean("l1d.siz", ["l1d.size", "l2.size"])
+    "did you mean 'l1d.size'?"
+    """
+    names = list(known)
+    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    if close:
+        return f"did you mean {close[0]!r}?"
+    if len(names) > _FEW:
+        return f"none of the {len(names)} known ones is like it"
+    return f"known are {', '.join(sorted(names))}"

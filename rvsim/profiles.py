@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 import tomllib
 from collections.abc import Iterable, Mapping
@@ -11,7 +10,7 @@ from functools import cache
 from typing import Any, Final
 
 from rvsim.config import MACHINE, Config, LinuxFacts, Reserved, UserCounters, VlPolicy
-from rvsim.errors import RvsimError
+from rvsim.errors import RvsimError, did_you_mean
 from rvsim.host.package_data import data_path
 
 DEFAULT_CPU: Final = "spacemit-x60"
@@ -54,7 +53,7 @@ def expand(names: Iterable[str]) -> frozenset[str]:
         if name == "*":
             pending += (n for n, entry in known.items() if entry.get("selectable", True))
         elif name not in known and not re.fullmatch(r"zvl\d+b", name):
-            raise RvsimError(f"unknown extension {name!r}", hint=_did_you_mean(name, known))
+            raise RvsimError(f"unknown extension {name!r}", hint=did_you_mean(name, known))
         elif name not in found:
             found.add(name)
             pending += known.get(name, {}).get("implies", ())
@@ -75,17 +74,12 @@ def gives(extensions: frozenset[str], name: str) -> bool:
     return name in extensions
 
 
-def _did_you_mean(name: str, known: Iterable[str]) -> str:
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"
-
-
 @cache
 def profile(name: str) -> Profile:
     """The profile of a CPU; RvsimError with a suggestion for an unknown name."""
     cpus = _table("profiles")["cpu"]
     if name not in cpus:
-        raise RvsimError(f"unknown CPU {name!r}", hint=_did_you_mean(name, cpus))
+        raise RvsimError(f"unknown CPU {name!r}", hint=did_you_mean(name, cpus))
     entry = cpus[name]
     return Profile(
         name,

@@ -1,13 +1,16 @@
 """The cost model: how many cycles a core takes, and why.
 
-`core` holds the numbers, from `isa/cores/*.toml`.  For each instruction `program` traces a second
-small program, over the facts that its definition gives (`facts`) and one CostState (`state`):
+`core` holds the numbers, which `core_tables` reads from `isa/cores/*.toml`.  For each instruction
+`program` traces a second small program, over the facts that its definition gives (`facts`) and one
+CostState (`state`):
 `scalar`, `vector`, `lsu` and `vector_memory` say what happens, `issue` charges every cycle to one
 reason, `hierarchy`, `caches` and `streams` are the path that a plain L1 hit never takes.  `model`
 runs them on a machine.
 """
 
-from rvsim.cost.core import DEFAULT_CORE, Core, core_names, describe, load_core
+from rvsim.core_files import core_names
+from rvsim.cost.core import Core
+from rvsim.cost.core_tables import DEFAULT_CORE, describe, load_core
 from rvsim.cost.model import CostModel
 from rvsim.cost.reasons import REASONS
 

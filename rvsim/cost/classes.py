@@ -3,15 +3,31 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import cache
 from typing import Any, Final, Generic, TypeVar
 
 from rvsim.cost.formula import Formula, Size
-from rvsim.errors import RvsimError
+from rvsim.cost.schema import (
+    ABOUT,
+    Choice,
+    as_list,
+    as_table,
+    cycles,
+    entries,
+    entry,
+    read_values,
+    require_all,
+    shown,
+)
+from rvsim.errors import RvsimError, did_you_mean
+from rvsim.insn.isa import isa
+from rvsim.insn.units import Unit
 
 SCALAR_UNITS: Final = ("mul", "fp")
 RESULTS: Final = ("step", "end", "start")
-_ABOUT: Final = frozenset({"source", "confidence", "like", "cases"})
+NOT_VALUES: Final = frozenset({*ABOUT, "like", "cases"})
+"""Keys of a class's table that are no entries of its timing."""
 
 ONE_CYCLE: Final = Formula(base=1)
 
@@ -31,53 +47,107 @@ class Situation:
     style: str = ""
 
 
-_HALVES: Final = {"full", "one", "idle"}
-_CONDITIONS: Final = frozenset(f.name for f in fields(Situation))
+_LMULS: Final = ("mf8", "mf4", "mf2", "m1", "m2", "m4", "m8")
+_STYLES: Final = ("unit", "fault_only_first", "strided", "indexed", "mask", "whole")
+
+CONDITIONS: Final[Mapping[str, Choice]] = {
+    "sew": Choice("SEW; of memory the width of the data", (8, 16, 32, 64)),
+    "lmul": Choice("LMUL of vtype; of memory that of the data", _LMULS),
+    "masked": Choice("whether v0 selects elements", (False, True)),
+    "nf": Choice("fields of a segment", (1, 2, 3, 4, 5, 6, 7, 8)),
+    "style": Choice("how memory is addressed", _STYLES),
+}
+"""Conditions with values of their own; ``name`` and ``form`` have those of the instructions."""
+
+
+@dataclass(frozen=True, slots=True)
+class FormulaEntry:
+    """Cycles that depend on the size of the data."""
+
+    about: str
+    unit: str = "cycles"
+
+    @property
+    def values(self) -> str:
+        """A number or a formula."""
+        return "number or formula"
+
+    def read(self, where: str, value: Any) -> Formula:
+        """The formula; RvsimError names what is wrong."""
+        try:
+            return Formula.parse(value)
+        except ValueError as error:
+            raise RvsimError(f"{where}: {error}") from None
+
+
+@dataclass(frozen=True, slots=True)
+class Parts:
+    """Cycles of a part of a register, as wide as the datapath, by its elements within vl."""
+
+    full: float = cycles("if all of them are")
+    one: float = cycles("if one is")
+    idle: float = cycles("if none is")
+
+
+@dataclass(frozen=True, slots=True)
+class PartsEntry:
+    """Cycles of each part of a register."""
+
+    about: str
+    unit: str = "cycles"
+
+    @property
+    def values(self) -> str:
+        """The three of them."""
+        return f"table of {', '.join(entries(Parts))}"
+
+    def read(self, where: str, value: Any) -> Parts:
+        """All three."""
+        table = as_table(where, value)
+        found = read_values(where, Parts, table)
+        require_all(where, Parts, found)
+        return Parts(**found)
 
 
 @dataclass(frozen=True, slots=True)
 class ScalarTiming:
-    """Cycles to the result; `unit` is busy for `busy` of them.
+    """How one scalar instruction takes its time."""
 
-    A division takes one cycle more for each `quotient_bits` of its quotient.
-    """
-
-    latency: float
-    busy: float = 1
-    unit: str = ""
-    quotient_bits: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class Halves:
-    """Cycles of a half register by its elements within vl: all of them, one, or none."""
-
-    full: float
-    one: float
-    idle: float
+    latency: float = cycles("to the result")
+    busy: float = cycles("that the unit is kept", default=1)
+    unit: str = entry(Choice("the unit that it keeps busy", SCALAR_UNITS), "")
+    quotient_bits: int = entry(
+        Choice("a division takes a cycle more for so many of its quotient", (1, 2, 4, 8), "bits"), 0
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class VectorTiming:
-    """How one vector instruction takes its time, for what it is: see `isa/cores/x60.toml`.
+    """How one vector instruction takes its time."""
 
-    With `halves` the occupancy is what those add up to, and `occupancy` that of a full vl.
-    `granules` are cycles for each 16 bytes that a strided segment touches, besides.
-    """
-
-    latency: Formula
-    occupancy: Formula = ONE_CYCLE
-    result: str = "step"
-    old: float = 0
-    chain: bool = True
-    release: float | None = None
-    halves: Halves | None = None
-    granules: float = 0
+    latency: Formula = entry(FormulaEntry("of the result, counted as `result` says"))
+    occupancy: Formula = entry(FormulaEntry("that it keeps its unit"), ONE_CYCLE)
+    result: str = entry(
+        Choice("whether latency counts from each step of a group, from the last, or the first",
+               RESULTS), "step",
+    )  # fmt: skip
+    old: float = cycles(
+        "that the old destination has to be ready before its step", low=-100, default=0
+    )
+    chain: bool = entry(Choice("whether sources are needed step by step", (True, False)), True)
+    release: float | None = cycles(
+        "from the start until a load may overwrite the sources, instead of vector_unit.release",
+        default=None,
+    )
+    parts: Parts | None = entry(
+        PartsEntry("of each part of a register, instead of occupancy"), None
+    )
+    granules: float = cycles("for each beat that a strided segment touches, besides", default=0)
 
     def occupied(self, size: Size) -> float:
         """Cycles that it keeps its unit, with a full vl."""
-        if self.halves is not None:
-            return self.halves.full * max(1, 2 * size.lmul)
+        if self.parts is not None:
+            return self.parts.full * max(1, size.parts)
         return self.occupancy.cycles(size)
 
 
@@ -111,73 +181,100 @@ class ClassOf(Generic[T]):
 ScalarClass = ClassOf[ScalarTiming]
 VectorClass = ClassOf[VectorTiming]
 
-
-def read_scalar(where: str, table: Mapping[str, Any]) -> ScalarClass:
-    """The class in a table ``[scalar.<unit>]``."""
-    base = ScalarTiming(**_values(where, table, _scalar_value))
-    return ClassOf(base, _cases(where, table, _scalar_value))
+VECTOR_CLASSES: Final = tuple(u.value for u in Unit if u.is_vector and u is not Unit.VSET)
+SCALAR_CLASSES: Final = tuple(u.value for u in Unit if u.value not in VECTOR_CLASSES)
 
 
-def read_vector(unit: str, tables: Mapping[str, Any]) -> VectorClass:
-    """The class in a table ``[vector.<unit>]``; one that is `like` another adds to its cases."""
-    where, table = f"vector.{unit}", tables[unit]
-    cases = _cases(where, table, _vector_value)
+def check_class(where: str, timing: type[Any], value: Any) -> Mapping[str, Any]:
+    """The table of a class, in which every entry and condition is known and has a fitting value."""
+    table = as_table(where, value)
+    for key in ABOUT:
+        if not isinstance(table.get(key, ""), str):
+            raise RvsimError(f"{where}.{key} = {shown(table[key])} is no text")
+    own = {k: v for k, v in table.items() if k not in NOT_VALUES}
+    values = read_values(where, timing, own)
     if "like" in table:
-        model = read_vector(table["like"], tables)
-        return ClassOf(model.base, (*model.cases, *cases))
-    return ClassOf(VectorTiming(**_values(where, table, _vector_value)), cases)
+        if timing is not VectorTiming or not isinstance(table["like"], str):
+            raise RvsimError(f"{where}.like = {shown(table['like'])} is no vector class")
+        if own:
+            raise RvsimError(
+                f"{where} is like {table['like']}, and has {', '.join(own)} besides",
+                hint="write what differs as a case: cases = [{ latency = 5 }]",
+            )
+    else:
+        _require(where, timing, values)
+    _read_cases(where, timing, table)
+    return table
 
 
-def _values(where: str, table: Mapping[str, Any], parse: Any) -> dict[str, Any]:
-    return {k: parse(f"{where}.{k}", k, v) for k, v in table.items() if k not in _ABOUT}
+def _require(where: str, timing: type[Any], values: Mapping[str, Any]) -> None:
+    """What a class can't do without: of a vector instruction also how long it keeps its unit."""
+    require_all(where, timing, values)
+    if timing is VectorTiming and not {"occupancy", "parts"} & values.keys():
+        raise RvsimError(f"{where} lacks occupancy", hint="or parts, for a division")
 
 
-def _cases(where: str, table: Mapping[str, Any], parse: Any) -> tuple[Case, ...]:
-    cases = []
-    for i, entry in enumerate(table.get("cases", ())):
-        when = {
-            k: tuple(v) if isinstance(v, list) else (v,)
-            for k, v in entry.items()
-            if k in _CONDITIONS
-        }
-        rest = {k: v for k, v in entry.items() if k not in _CONDITIONS}
-        cases.append(Case(when, _values(f"{where}.cases[{i}]", rest, parse)))
-    return tuple(cases)
+def read_scalar(unit: str, table: Mapping[str, Any]) -> ScalarClass:
+    """The class in a table ``[scalar.<unit>]``."""
+    where = f"scalar.{unit}"
+    return ClassOf(ScalarTiming(**_own(where, ScalarTiming, table)),
+                   _read_cases(where, ScalarTiming, table))  # fmt: skip
 
 
-def _scalar_value(where: str, key: str, value: Any) -> Any:
-    match key:
-        case "latency" | "busy":
-            return _cycles(where, value)
-        case "unit" if value in SCALAR_UNITS:
-            return value
-        case "quotient_bits" if value in (1, 2, 4, 8):
-            return value
-    raise RvsimError(f"{where} = {value!r} is not understood")
+def read_vector(unit: str, tables: Mapping[str, Any], asked: tuple[str, ...] = ()) -> VectorClass:
+    """The class in a table ``[vector.<unit>]``; one that is `like` another adds to its cases.
+
+    `asked` are the classes that are like this one.
+    """
+    where, table = f"vector.{unit}", tables[unit]
+    cases = _read_cases(where, VectorTiming, table)
+    if "like" not in table:
+        return ClassOf(VectorTiming(**_own(where, VectorTiming, table)), cases)
+    model, way = table["like"], (*asked, unit)
+    if model not in tables:
+        raise RvsimError(
+            f"{where}.like = {shown(model)}: there is no such class",
+            hint=did_you_mean(model, tables),
+        )
+    if model in way:
+        raise RvsimError(f"{where}: {' is like '.join((*way, model))}, and none has numbers")
+    found = read_vector(model, tables, way)
+    return ClassOf(found.base, (*found.cases, *cases))
 
 
-def _vector_value(where: str, key: str, value: Any) -> Any:
-    match key:
-        case "occupancy" | "latency":
-            try:
-                return Formula.parse(value)
-            except ValueError as error:
-                raise RvsimError(f"{where}: {error}") from None
-        case "old":
-            return _cycles(where, value, low=-100)
-        case "release" | "granules":
-            return _cycles(where, value)
-        case "halves" if isinstance(value, Mapping) and value.keys() == _HALVES:
-            return Halves(**{k: _cycles(f"{where}.{k}", v) for k, v in value.items()})
-        case "result" if value in RESULTS:
-            return value
-        case "chain" if isinstance(value, bool):
-            return value
-    raise RvsimError(f"{where} = {value!r} is not understood")
+def _own(where: str, timing: type[Any], table: Mapping[str, Any]) -> dict[str, Any]:
+    return read_values(where, timing, {k: v for k, v in table.items() if k not in NOT_VALUES})
 
 
-def _cycles(where: str, value: Any, low: float = 0) -> float:
-    number = isinstance(value, int | float) and not isinstance(value, bool)
-    if not number or not low <= value <= 10_000:
-        raise RvsimError(f"{where} = {value!r} is not a number of cycles from {low} to 10000")
-    return float(value)
+def _read_cases(where: str, timing: type[Any], table: Mapping[str, Any]) -> tuple[Case, ...]:
+    listed = as_list(f"{where}.cases", table.get("cases", []))
+    return tuple(_case(f"{where}.cases[{i}]", timing, entry) for i, entry in enumerate(listed))
+
+
+def _case(where: str, timing: type[Any], value: Any) -> Case:
+    table, conditions = as_table(where, value), _conditions()
+    known = {*conditions, *entries(timing)}
+    for key in table:
+        if key not in known:
+            raise RvsimError(f"unknown entry {key!r} in {where}", hint=did_you_mean(key, known))
+    when = {k: _admitted(f"{where}.{k}", conditions[k], table[k]) for k in table if k in conditions}
+    rest = {k: v for k, v in table.items() if k not in conditions}
+    return Case(when, read_values(where, timing, rest))
+
+
+def _admitted(where: str, choice: Choice, value: Any) -> tuple[Any, ...]:
+    """What a condition admits: a value, or a list of them."""
+    return tuple(choice.read(where, v) for v in (value if isinstance(value, list) else [value]))
+
+
+@cache
+def _conditions() -> Mapping[str, Choice]:
+    """All conditions; names and forms are those of the instructions."""
+    insns = isa().insns
+    scalar = {i.expands or i.name for i in insns if not i.unit.is_vector}
+    parted = [i.name.partition(".") for i in insns if i.unit.is_vector]
+    names = Choice("mnemonic; of vectors what stands before the point",
+                   (*sorted(scalar | {stem for stem, _, _ in parted}),))  # fmt: skip
+    forms = Choice("what stands behind the point of the mnemonic",
+                   (*sorted({form for _, _, form in parted}),))  # fmt: skip
+    return {"name": names, "form": forms, **CONDITIONS}

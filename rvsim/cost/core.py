@@ -1,114 +1,125 @@
-"""A core's numbers: `isa/cores/<name>.toml` as frozen data, checked, with a user's overrides."""
+"""A core's numbers as frozen data.
+
+Each table of `isa/cores/*.toml` is a dataclass here, each number a field that says what it is.
+`rvsim.cost.core_tables` reads the files.
+"""
 
 from __future__ import annotations
 
-import tomllib
-from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import Field, dataclass, field, fields
-from typing import Any, Final, TypeVar
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any, Final
 
-from rvsim.cost import overrides as overrides_of
-from rvsim.cost.classes import ScalarClass, VectorClass, read_scalar, read_vector
+from rvsim.cost.classes import ScalarClass, VectorClass
+from rvsim.cost.formula import Size
+from rvsim.cost.schema import Number, cycles, entry, whole
 from rvsim.errors import RvsimError
-from rvsim.host.package_data import data_path
-
-DEFAULT_CORE: Final = "x60"
-CONFIDENCE: Final = ("measured", "derived", "borrowed", "guessed")
-
-T = TypeVar("T")
 
 
-def _number(low: float, high: float, *, power_of_two: bool = False) -> Any:
-    return field(metadata={"low": low, "high": high, "power_of_two": power_of_two})
+@dataclass(frozen=True, slots=True)
+class Clock:
+    """How fast it runs, and how fast the time CSR counts."""
 
-
-def _cycles(high: float = 10_000) -> Any:
-    return _number(0, high)
+    frequency: int = whole("cycles of the core", "per second", 1_000_000, 100_000_000_000)
+    timer: int = whole("ticks of the time CSR", "per second", 1000, 100_000_000_000)
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Instructions a cycle; at most one of them is a vector and one a memory instruction."""
+    """Instructions that go on their way together, in order."""
 
-    width: int = _number(1, 8)
+    width: int = whole(
+        "of them at most one is a vector and one a memory instruction",
+        "instructions a cycle", 1, 8,
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Cycles that a misprediction costs; counters, and how many outcomes choose among them."""
+    """Prediction of branches."""
 
-    mispredict: float = _cycles()
-    history: int = _number(0, 20)
-    entries: int = _number(1, 1 << 20, power_of_two=True)
+    mispredict: float = cycles("lost by a misprediction")
+    history: int = whole("latest branches whose outcomes choose a counter", "outcomes", 0, 20)
+    entries: int = whole("two-bit counters", "counters", 1, 1 << 20, power_of_two=True)
 
 
 @dataclass(frozen=True, slots=True)
 class Vset:
-    """Cycles from a vset* to the next vector instruction.
+    """From a vset* to the next vector instruction."""
 
-    `to_vector_avl` if the AVL is a register, `to_vector_avl_large` if the new LMUL is 4 or 8 too;
-    `branch` more if a branch stands between.
-    """
-
-    to_vector: float = _cycles()
-    to_vector_avl: float = _cycles()
-    to_vector_avl_large: float = _cycles()
-    branch: float = _cycles()
+    to_vector: float = cycles("if the AVL is a constant")
+    to_vector_avl: float = cycles("if the AVL is a register")
+    to_vector_avl_large: float = cycles("if the AVL is a register and the new LMUL 4 or 8")
+    branch: float = cycles("more if a branch stands between")
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
     """Vector arithmetic instructions that have issued and not begun."""
 
-    depth: int = _number(1, 8)
+    depth: int = whole("places", "instructions", 1, 8)
 
 
 @dataclass(frozen=True, slots=True)
 class VectorUnit:
-    """`release`: cycles from the last step until source registers may be overwritten by a load."""
+    """The one unit of vector arithmetic, and the registers that its numbers are for."""
 
-    release: float = _cycles()
+    vlen: int = whole(
+        "VLEN for which the numbers were taken: L counts registers of this length",
+        "bits", 64, 1 << 16, power_of_two=True,
+    )  # fmt: skip
+    datapath: int = whole(
+        "part of a register that is ready, and handed on to others, by itself",
+        "bits", 64, 1 << 16, power_of_two=True,
+    )  # fmt: skip
+    release: float = cycles("from the last step until a load may overwrite the sources")
+
+    @property
+    def parts(self) -> int:
+        """Parts of a register: as many as the datapath is narrower."""
+        return self.vlen // self.datapath
 
 
 @dataclass(frozen=True, slots=True)
 class Lsu:
-    """Cycles from data to a store, and what misalignment adds.
+    """The load/store unit."""
 
-    `scalar_store`: from data to the issue of a scalar store, which may be before it;
-    `vector_store`: from data that arithmetic could use to the start of a vector store.
-    `misaligned_release`: to the time until a load may overwrite what a store has read.
-    """
-
-    scalar_store: float = _number(-10, 10)
-    vector_store: float = _cycles()
-    misaligned_beats: float = _cycles()
-    misaligned_latency: float = _cycles()
-    misaligned_release: float = _cycles()
+    beat: int = whole(
+        "moved in a cycle, from such an address on", "bytes", 4, 256, power_of_two=True
+    )
+    whole_fields: int = whole(
+        "fields of a segment load that go through the registers as wholes, at most",
+        "fields", 1, 8,
+    )  # fmt: skip
+    scalar_store: float = cycles(
+        "from data to the issue of a scalar store, which may be before it", low=-10, high=10
+    )
+    vector_store: float = cycles("from data that arithmetic could use to the start of a store")
+    misaligned_beats: float = cycles("that a misaligned vector access keeps the unit longer")
+    misaligned_latency: float = cycles("that its data comes later")
+    misaligned_release: float = cycles("later that a load may overwrite what it has stored")
 
 
 @dataclass(frozen=True, slots=True)
 class StoreBuffer:
-    """Stored beats of 16 bytes that hit L1: a load waits until no more than `capacity` are left.
+    """Stored beats that hit L1, which go to the cache when the load/store unit is idle."""
 
-    A stream of stores takes `beat` cycles each, `short_store` more for less than four and
-    `misaligned` more where so, and may run `slack` cycles ahead; no more than `limit` are counted.
-    """
-
-    capacity: float = _cycles()
-    limit: float = _cycles()
-    beat: float = _cycles()
-    short_store: float = _cycles()
-    misaligned: float = _cycles()
-    slack: float = _cycles()
+    capacity: float = cycles("of beats that may be left when a load issues")
+    limit: float = cycles("of beats that are counted at most")
+    beat: float = cycles("of a beat in a stream of stores")
+    short_store: float = cycles("more for a short store")
+    short_beats: float = entry(Number("a store of fewer is short", "beats", 0, 64))
+    misaligned: float = cycles("more for a misaligned store")
+    slack: float = cycles("that a stream of stores may run ahead")
 
 
 @dataclass(frozen=True, slots=True)
 class Cache:
-    """A first-level cache, in bytes."""
+    """A first-level cache."""
 
-    size: int = _number(1 << 10, 1 << 24, power_of_two=True)
-    ways: int = _number(1, 16, power_of_two=True)
-    line: int = _number(16, 256, power_of_two=True)
+    size: int = whole("all of it", "bytes", 1 << 10, 1 << 24, power_of_two=True)
+    ways: int = whole("places of a set", "lines", 1, 16, power_of_two=True)
+    line: int = whole("of both first-level caches and of L2", "bytes", 16, 256, power_of_two=True)
 
     @property
     def lines(self) -> int:
@@ -121,22 +132,22 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class DataCache(Cache):
-    """`misses`: lines that loads may wait for at once."""
+    """The first-level cache of data."""
 
-    misses: int = _number(1, 16)
+    misses: int = whole("that loads may wait for at once", "lines", 1, 16)
 
 
 @dataclass(frozen=True, slots=True)
 class Tlb:
-    """Pages of `page` bytes that are found without a walk, which takes `walk` cycles.
+    """Pages that are found without a walk.
 
     Only loads that miss L1 ask: what is in L1 has been translated a short while ago.
     """
 
-    entries: int = _number(1, 1 << 16, power_of_two=True)
-    ways: int = _number(1, 16, power_of_two=True)
-    page: int = _number(1 << 12, 1 << 30, power_of_two=True)
-    walk: float = _cycles()
+    entries: int = whole("all of it", "pages", 1, 1 << 16, power_of_two=True)
+    ways: int = whole("places of a set", "pages", 1, 16, power_of_two=True)
+    page: int = whole("of a page", "bytes", 1 << 12, 1 << 30, power_of_two=True)
+    walk: float = cycles("of a walk")
 
     @property
     def sets(self) -> int:
@@ -145,64 +156,66 @@ class Tlb:
 
 @dataclass(frozen=True, slots=True)
 class InstructionCache(Cache):
-    """`miss`: cycles until the line has come from L2."""
+    """The first-level cache of instructions."""
 
-    miss: float = _cycles()
+    miss: float = cycles("until the line has come from L2")
 
 
 @dataclass(frozen=True, slots=True)
 class L2:
-    """The second level: `latency` is what a load that misses L1 waits longer than one that hits.
+    """The second level.
 
-    Its bus to L1 is busy for `fill` cycles with a line that was fetched ahead, and for `demand`
-    with one that a load asked for.  Which set a line goes to depends on where its page lies in
-    physical memory: `contiguous` bytes of virtual memory are so there, and the rest is by chance.
-    A store that misses L1 allocates here only: `store` cycles a line on its own path, which may
-    run `store_slack` cycles behind, and `store_fill` of the bus.
+    Which set a line goes to depends on where its page lies in physical memory, which is by chance.
+    A store that misses L1 allocates here only, on a path of its own.
     """
 
-    size: int = _number(1 << 12, 1 << 26, power_of_two=True)
-    ways: int = _number(1, 32, power_of_two=True)
-    contiguous: int = _number(1 << 12, 1 << 30, power_of_two=True)
-    latency: float = _cycles()
-    fill: float = _cycles()
-    demand: float = _cycles()
-    dirty_victim: float = _cycles()
-    store: float = _cycles()
-    store_fill: float = _cycles()
-    store_slack: float = _cycles()
+    size: int = whole("all of it", "bytes", 1 << 12, 1 << 26, power_of_two=True)
+    ways: int = whole("places of a set", "lines", 1, 32, power_of_two=True)
+    contiguous: int = whole(
+        "of virtual memory that are so in physical memory",
+        "bytes", 1 << 12, 1 << 30, power_of_two=True,
+    )  # fmt: skip
+    latency: float = cycles("that a load which misses L1 waits longer than one that hits")
+    fill: float = cycles("of the bus to L1 for a line that was fetched ahead")
+    demand: float = cycles("of the bus to L1 for a line that a load asked for")
+    dirty_victim: float = cycles("more for a load that evicts a written line from L1")
+    store: float = cycles("of the path of stores for a line")
+    store_fill: float = cycles("of the bus to L1 for such a line")
+    store_slack: float = cycles("that stores may run behind")
 
 
 @dataclass(frozen=True, slots=True)
 class Dram:
-    """Cycles of a miss, and of the memory bus for a line read, written, and on a change."""
+    """Memory behind L2, and its bus."""
 
-    latency: float = _cycles()
-    read: float = _cycles()
-    write: float = _cycles()
-    turnaround: float = _cycles()
+    latency: float = cycles("until the line of a load that misses L2 is there")
+    read: float = cycles("of the bus for a line that is read")
+    write: float = cycles("of the bus for a line that is written")
+    turnaround: float = cycles("of the bus between reading and writing")
 
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """Prefetcher: `count` streams, trusted after `train` lines, so many lines ahead."""
+    """The prefetcher: streams of lines that loads go along."""
 
-    count: int = _number(1, 64)
-    train: int = _number(1, 16)
-    ahead_l2: int = _number(0, 64)
-    ahead_dram: int = _number(0, 64)
+    count: int = whole("followed at once", "streams", 1, 64)
+    train: int = whole("until a stream is trusted", "lines", 1, 16)
+    ahead_l2: int = whole("brought ahead from L2", "lines", 0, 64)
+    ahead_dram: int = whole("brought ahead from memory", "lines", 0, 64)
 
 
 @dataclass(frozen=True, slots=True)
 class Core:
     """Everything that the cost model knows of a core.  Equal cores time alike.
 
+    >>> from rvsim.cost import load_core
     >>> core = load_core("x60", ["l1d.size=64K"])
-    >>> core.l1d.size, core.l1d.sets, core.vset.to_vector
-    (65536, 256, 2)
+    >>> core.l1d.size, core.l1d.sets, core.vset.to_vector, core.vector_unit.parts
+    (65536, 256, 2, 2)
     """
 
     name: str
+    clock: Clock
     issue: Issue
     branch: Branch
     vset: Vset
@@ -223,76 +236,39 @@ class Core:
         """Whether there are numbers for a class of instructions."""
         return unit in self.scalar or unit in self.vector
 
+    def size(self, vlen: int, lmul: float, vlmax: int, nf: int = 1) -> Size:
+        """What formulas depend on, for data of that LMUL in registers of `vlen` bits."""
+        unit = self.vector_unit
+        registers = lmul * vlen / unit.vlen
+        return Size(registers, vlmax, nf, parts=registers * unit.parts)
 
-_SECTIONS: Final[dict[str, type[Any]]] = {
-    "issue": Issue, "branch": Branch, "vset": Vset, "queue": Queue, "vector_unit": VectorUnit,
-    "lsu": Lsu, "store_buffer": StoreBuffer, "l1d": DataCache, "l1i": InstructionCache, "tlb": Tlb,
-    "l2": L2, "dram": Dram, "streams": Streams,
+
+SECTIONS: Final[Mapping[str, type[Any]]] = {
+    "clock": Clock, "issue": Issue, "branch": Branch, "vset": Vset, "queue": Queue,
+    "vector_unit": VectorUnit, "lsu": Lsu, "store_buffer": StoreBuffer, "l1d": DataCache,
+    "l1i": InstructionCache, "tlb": Tlb, "l2": L2, "dram": Dram, "streams": Streams,
 }  # fmt: skip
+"""The tables of numbers, in the order of the files."""
+
+_MOST_PARTS: Final = 8
 
 
-def core_names() -> list[str]:
-    """Cores that come with rvsim.
-
-    >>> core_names()
-    ['x60']
-    """
-    return sorted(path.stem for path in (data_path("isa") / "cores").glob("*.toml"))
-
-
-def load_core(name: str = DEFAULT_CORE, overrides: Sequence[str] = ()) -> Core:
-    """The core of that name, with overrides: ``l1d.size=64K``, or the path of a TOML file.
-
-    A file holds tables of the same names with the numbers that differ.  RvsimError names a number
-    that is unknown or out of range.
-    """
-    raw = _tables(name)
-    for override in overrides:
-        overrides_of.apply(raw, override)
-    return _parse(raw)
-
-
-def describe(name: str = DEFAULT_CORE) -> Iterator[tuple[str, Any, str, str]]:
-    """(dotted name, value, source, confidence) of every number of a core, but those of cases."""
-    yield from _described(_tables(name), (), "", "")
-
-
-def _described(
-    table: Mapping[str, Any], prefix: tuple[str, ...], source: str, confidence: str
-) -> Iterator[tuple[str, Any, str, str]]:
-    source, confidence = table.get("source", source), table.get("confidence", confidence)
-    if "value" in table:
-        yield ".".join(prefix), table["value"], source, confidence
-        return
-    for key, value in table.items():
-        if isinstance(value, Mapping):
-            yield from _described(value, (*prefix, key), source, confidence)
-        elif isinstance(value, int | float):
-            yield ".".join((*prefix, key)), value, source, confidence
-
-
-def _tables(name: str) -> dict[str, Any]:
-    known = core_names()
-    if name not in known:
-        raise RvsimError(f"unknown core {name!r}", hint=overrides_of.did_you_mean(name, known))
-    path = data_path("isa") / "cores" / f"{name}.toml"
-    return tomllib.loads(path.read_text("utf-8"))
-
-
-def _parse(raw: Mapping[str, Any]) -> Core:
-    sections = {name: _section(name, cls, raw[name]) for name, cls in _SECTIONS.items()}
-    core = Core(
-        name=raw["name"],
-        scalar={unit: read_scalar(f"scalar.{unit}", t) for unit, t in raw["scalar"].items()},
-        vector={unit: read_vector(unit, raw["vector"]) for unit in raw["vector"]},
-        **sections,
-    )
+def check(core: Core) -> Core:
+    """RvsimError where numbers contradict each other."""
     if 1 << core.branch.history > core.branch.entries:
         raise RvsimError("branch.history is longer than branch.entries can tell apart")
     if core.tlb.ways > core.tlb.entries:
         raise RvsimError("tlb.ways is more than tlb.entries")
     if core.l1d.line != core.l1i.line:
         raise RvsimError("l1d.line and l1i.line differ", hint="set both")
+    if core.lsu.beat > core.l1d.line:
+        raise RvsimError(f"lsu.beat = {core.lsu.beat} is more than l1d.line = {core.l1d.line}")
+    unit = core.vector_unit
+    if not 1 <= unit.parts <= _MOST_PARTS:
+        raise RvsimError(
+            f"vector_unit.datapath = {unit.datapath} is not from an eighth of vector_unit.vlen ="
+            f" {unit.vlen} to all of it"
+        )
     for name, cache in (("l1d", core.l1d), ("l1i", core.l1i), ("l2", core.l2)):
         if cache.size < cache.ways * core.l1d.line:
             raise RvsimError(
@@ -301,21 +277,3 @@ def _parse(raw: Mapping[str, Any]) -> Core:
                 hint=f"set {name}.size to {cache.ways * core.l1d.line} or more",
             )
     return core
-
-
-def _section(name: str, cls: type[T], table: Mapping[str, Any]) -> T:
-    return cls(**{f.name: _checked(f"{name}.{f.name}", f, table) for f in fields(cls)})  # type: ignore[arg-type]
-
-
-def _checked(dotted: str, number: Field[Any], table: Mapping[str, Any]) -> Any:
-    value = table[number.name]
-    if isinstance(value, Mapping):
-        value = value["value"]
-    whole = number.type in ("int", int)
-    low, high = number.metadata["low"], number.metadata["high"]
-    if not isinstance(value, int if whole else int | float) or not low <= value <= high:
-        kind = "a whole number" if whole else "a number"
-        raise RvsimError(f"{dotted} = {value!r} is not {kind} from {low} to {high}")
-    if number.metadata["power_of_two"] and value & (value - 1):
-        raise RvsimError(f"{dotted} = {value!r} is not a power of two")
-    return value

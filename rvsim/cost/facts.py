@@ -9,6 +9,7 @@ from typing import Final, Literal
 
 from rvsim import ir
 from rvsim.cost.classes import Situation
+from rvsim.cost.core import Core
 from rvsim.cost.formula import Size
 from rvsim.insn.registry import Context, Insn
 from rvsim.insn.units import Unit
@@ -47,9 +48,13 @@ class Operand:
         """The number of one of its registers."""
         return index(self.reg, offset)
 
-    def half(self, j: int) -> Value:
-        """The place of its half register `j` in arrays of halves."""
-        return index(self.reg, 0) * 2 + j
+    def parts(self, core: Core) -> int:
+        """Parts of its registers, each of which is ready by itself."""
+        return core.vector_unit.parts * self.nregs
+
+    def part(self, core: Core, j: int) -> Value:
+        """The place of its part `j` in arrays of parts of registers."""
+        return index(self.reg, 0) * core.vector_unit.parts + j
 
 
 def index(field: Field, offset: int) -> Value:
@@ -177,16 +182,14 @@ class Facts:
             return self.context.v.sew_log2, self.operands[0].emul_log2
         return self.context.v.sew_log2, self.context.v.lmul_log2
 
-    @property
-    def size(self) -> Size:
-        """What formulas depend on."""
+    def size(self, core: Core) -> Size:
+        """What the formulas of a core depend on."""
         sew_log2, lmul_log2 = self._widths
         lmul = 2.0**lmul_log2
         vlmax = max(1, int(self.context.config.vlen * lmul) >> sew_log2)
         if self.unit in _MASK_UNITS:  # their data is a register of bits, whatever EMUL says
             vlmax = self.context.vlmax
-        # Rates are those of a VLEN of 256: longer registers take as many more steps.
-        return Size(lmul * self.context.config.vlen / 256, vlmax, self.situation.nf)
+        return core.size(self.context.config.vlen, lmul, vlmax, self.situation.nf)
 
     # -- memory
 

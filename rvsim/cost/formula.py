@@ -6,10 +6,16 @@ from collections.abc import Mapping
 from dataclasses import dataclass, fields
 from typing import Any, Final
 
+from rvsim.cost.schema import shown
+from rvsim.errors import did_you_mean
+
 FRACTION_BITS: Final = 8
 """Times are in 1/256 cycle, so that 1.06, 1.16 and 12.7 cycles add up alike in every engine."""
 
 CYCLE: Final = 1 << FRACTION_BITS
+
+_MOST: Final = 10_000
+"""Cycles of a term."""
 
 
 def fixed(cycles: float) -> int:
@@ -23,11 +29,15 @@ def fixed(cycles: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What formulas depend on: L and N of the data, and the fields of a segment."""
+    """What formulas depend on: L and N of the data, and the fields of a segment.
+
+    `parts` are the parts of registers that the data is in, each as wide as the datapath.
+    """
 
     lmul: float
     vlmax: int
     nf: int = 1
+    parts: float = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,16 +67,22 @@ class Formula:
         return float(max(self.min, total))
 
     @staticmethod
-    def parse(value: float | Mapping[str, Any]) -> Formula:
+    def parse(value: Any) -> Formula:
         """From a TOML value: a number is `base`.  Raises ValueError, naming what is wrong."""
-        if isinstance(value, int | float):
+        if _is_number(value):
             return Formula(base=value, min=min(1.0, value))
+        if not isinstance(value, Mapping):
+            raise ValueError(f"{shown(value)} is neither a number of cycles nor a formula")
         known = {f.name for f in fields(Formula)}
         for name, number in value.items():
             if name not in known:
-                raise ValueError(
-                    f"a formula has no term {name!r}: it has {', '.join(sorted(known))}"
-                )
-            if not isinstance(number, int | float) or not -10_000 <= number <= 10_000:
-                raise ValueError(f"{name} = {number!r} is not a number of cycles")
+                hint = did_you_mean(name, known)
+                raise ValueError(f"a formula has no term {name!r}: {hint}")
+            if not _is_number(number):
+                raise ValueError(f"{name} = {shown(number)} is not a number of cycles")
         return Formula(**value)
+
+
+def _is_number(value: Any) -> bool:
+    number = isinstance(value, int | float) and not isinstance(value, bool)
+    return number and -_MOST <= value <= _MOST

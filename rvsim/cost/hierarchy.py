@@ -20,9 +20,6 @@ from rvsim.cost.streams import Streams
 from rvsim.ir import Value
 from rvsim.ir.trace import Subprogram
 
-_LINE_STEP = fixed(4)
-"""Between the lines of one access."""
-
 
 def hit(core: Core, line: Value, time: Value, *, store: bool) -> Value:
     """The short path: whether a line is in L1 and nothing is to be waited for.
@@ -60,6 +57,11 @@ class Hierarchy:
         """How many lines; an access that is about to trap may end behind the last address."""
         return (last - first + 1) & ((1 << 64) // self.core.l1d.line - 1)
 
+    @property
+    def _line_step(self) -> int:
+        """Between the lines of one access."""
+        return fixed(self.core.l1d.line / self.core.lsu.beat)
+
     # -- loads
 
     @cached_property
@@ -70,7 +72,7 @@ class Hierarchy:
             put("extra", 0)
             with ir.repeat(self._count(first, last)) as i:
                 so_far = get("extra")
-                extra = ir.invoke(self.load_line, first + i, time + so_far + i * _LINE_STEP)
+                extra = ir.invoke(self.load_line, first + i, time + so_far + i * self._line_step)
                 put("extra", so_far + extra)
             return get("extra")
 
@@ -107,7 +109,7 @@ class Hierarchy:
             put("store_hit", 1)
             with ir.repeat(self._count(first, last)) as i:
                 so_far = get("extra")
-                extra = ir.invoke(self.store_line, first + i, time + so_far + i * _LINE_STEP)
+                extra = ir.invoke(self.store_line, first + i, time + so_far + i * self._line_step)
                 put("extra", so_far + extra)
             return get("extra")
 

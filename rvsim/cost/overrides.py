@@ -2,46 +2,61 @@
 
 from __future__ import annotations
 
-import copy
-import difflib
 import re
-import tomllib
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
-from rvsim.errors import RvsimError
+from rvsim.core_files import SUFFIX, read_toml
+from rvsim.cost.schema import ABOUT, shown
+from rvsim.errors import RvsimError, did_you_mean
 
 _SIZES: Final = {"": 1, "K": 1 << 10, "M": 1 << 20}
-_ABOUT: Final = frozenset({"source", "confidence"})
+_FOREIGN: Final = ("name", "description", "extends")
 
 
-def apply(raw: dict[str, Any], override: str) -> None:
+def apply(tables: dict[str, dict[str, Any]], override: str) -> None:
     """Change a core's tables; RvsimError names a number that there is not."""
-    if override.endswith(".toml"):
+    if override.endswith(SUFFIX):
         for dotted, value in _file_values(Path(override)):
-            _set(raw, dotted, value, override)
+            _set(tables, dotted, value, override)
         return
     dotted, equals, text = override.partition("=")
     if not equals:
         raise RvsimError(f"{override!r} sets nothing", hint="write l1d.size=64K, or a .toml file")
-    _set(raw, dotted.strip(), _value(dotted, text.strip()), override)
+    _set(tables, dotted.strip(), _value(dotted, text.strip()), override)
 
 
 def _file_values(path: Path) -> Iterator[tuple[str, Any]]:
-    try:
-        table = tomllib.loads(path.read_text("utf-8"))
-    except OSError as error:
-        raise RvsimError(f"can't read {path}: {error.strerror}") from error
-    except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
-        raise RvsimError(f"{path} is no TOML file: {error}") from error
-    for dotted, (parent, key) in leaves(table, ()).items():
-        value = parent[key]
-        yield dotted, value["value"] if isinstance(value, dict) else value
+    table = read_toml(path)
+    for name in _FOREIGN:
+        if name in table:
+            raise RvsimError(f"{path} has {name!r}: it is a core", hint=f"give --core {path}")
+    yield from _values(path, table, ())
+
+
+def _values(
+    path: Path, table: Mapping[str, Any], prefix: tuple[str, ...]
+) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        dotted = ".".join((*prefix, key))
+        if prefix and key in ABOUT:
+            continue
+        if isinstance(value, Mapping) and "value" not in value:
+            yield from _values(path, value, (*prefix, key))
+        elif isinstance(value, Mapping):
+            yield dotted, value["value"]
+        elif isinstance(value, int | float):
+            yield dotted, value
+        else:
+            raise RvsimError(
+                f"{path}: {dotted} = {shown(value)} is no number",
+                hint="whole classes are changed by a core that extends this one, see --core",
+            )
 
 
 def _value(dotted: str, text: str) -> int | float:
-    match = re.fullmatch(r"(-?[0-9]+)([KM]?)", text)
+    match = re.fullmatch(r"(-?[0-9]{1,20})([KM]?)", text)
     if match:
         return int(match[1]) * _SIZES[match[2]]
     try:
@@ -56,21 +71,15 @@ def leaves(table: dict[str, Any], prefix: tuple[str, ...]) -> dict[str, tuple[di
     for key, value in table.items():
         if isinstance(value, dict) and "value" not in value:
             found |= leaves(value, (*prefix, key))
-        elif isinstance(value, int | float | dict) and key not in _ABOUT:
+        elif isinstance(value, int | float | dict) and key not in ABOUT:
             found[".".join((*prefix, key))] = (table, key)
     return found
 
 
-def _set(raw: dict[str, Any], dotted: str, value: Any, override: str) -> None:
-    known = leaves(raw, ())
+def _set(tables: dict[str, Any], dotted: str, value: Any, override: str) -> None:
+    known = leaves(tables, ())
     if dotted not in known:
         raise RvsimError(f"unknown number {dotted!r} of a core", hint=did_you_mean(dotted, known))
     parent, key = known[dotted]
     about = {"source": override, "confidence": "guessed"}
-    parent[key] = {"value": value, **about} if isinstance(parent[key], dict) else copy.copy(value)
-
-
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that is not known."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
-    return f"did you mean {close[0]!r}?" if close else f"known are {', '.join(sorted(known))}"
+    parent[key] = {"value": value, **about} if isinstance(parent[key], dict) else value

@@ -80,8 +80,8 @@ def array_lengths(core: Core) -> dict[str, int]:
         # x registers, then f registers: when the value is ready, and what a wait for it is called
         "ready_x": 64,
         "why_x": 64,
-        # per half of a vector register; per register; when the last reader is done
-        "ready_v": 64,
+        # per part of a vector register; per register; when the last reader is done
+        "ready_v": 32 * core.vector_unit.parts,
         "why_v": 32,
         "read_v": 32,
         "unit_free": len(SCALAR_UNITS),

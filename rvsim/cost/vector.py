@@ -1,4 +1,4 @@
-"""Timing of vector arithmetic: a queue, and one unit that goes over groups half by half."""
+"""Timing of vector arithmetic: a queue, and one unit that goes over groups part by part."""
 
 from __future__ import annotations
 
@@ -26,45 +26,46 @@ def arithmetic(core: Core, facts: Facts, timing: VectorTiming) -> None:
         lambda: ir.read_array("queue_site", last),
     )
     issued = issuer.issue()
-    occupied = timing.occupied(facts.size)
-    start = _start(facts, timing, issued, occupied)
+    occupied = timing.occupied(facts.size(core))
+    start = _start(core, facts, timing, issued, occupied)
     _enqueue(core, start)
-    busy = _busy(facts, timing, occupied)
+    busy = _busy(core, facts, timing, occupied)
     put("vector_free", start + busy)
-    done = _results(facts, timing, start, occupied, busy)
+    done = _results(core, facts, timing, start, occupied, busy)
     _release_sources(core, facts, timing, start, busy)
     put("end", latest(get("end"), done))
     took(start, done)
 
 
-def _busy(facts: Facts, timing: VectorTiming, occupied: float) -> Value:
+def _busy(core: Core, facts: Facts, timing: VectorTiming, occupied: float) -> Value:
     """How long it keeps the unit: by vl, for operations that do less where nothing is to be done.
 
-    The cycles of a half in between go with the logarithm of its elements: the slowest counts.
+    The cycles of a part in between go with the logarithm of its elements: the slowest counts.
     """
-    halves = timing.halves
-    if halves is None:
+    parts = timing.parts
+    if parts is None:
         return ir.const(fixed(occupied), 64)
-    count = max(1, int(2 * facts.size.lmul))
-    bits = (facts.context.config.vlen // 2 // facts.context.v.sew).bit_length() - 1
+    count = max(1, int(facts.size(core).parts))
+    part = facts.context.config.vlen // core.vector_unit.parts
+    bits = (part // facts.context.v.sew).bit_length() - 1
     vl = ir.read("vl")
     whole, rest = ir.shr_u(vl, bits), vl & ((1 << bits) - 1)
-    per_bit = fixed((halves.full - halves.one) / bits) if bits else 0
-    part = fixed(halves.one) + (63 - ir.clz(rest)) * per_bit
+    per_bit = fixed((parts.full - parts.one) / bits) if bits else 0
+    begun = fixed(parts.one) + (63 - ir.clz(rest)) * per_bit
     idle = count - whole - ir.where(rest != 0, ir.const(1, 64), 0)
     return (
-        whole * fixed(halves.full)
-        + ir.where(rest != 0, part, ir.const(0, 64))
-        + idle * fixed(halves.idle)
+        whole * fixed(parts.full)
+        + ir.where(rest != 0, begun, ir.const(0, 64))
+        + idle * fixed(parts.idle)
     )
 
 
 # -- beginning
 
 
-def _start(facts: Facts, timing: VectorTiming, issued: Value, occupied: float) -> Value:
+def _start(core: Core, facts: Facts, timing: VectorTiming, issued: Value, occupied: float) -> Value:
     """When it begins; why not before is left for whoever waits for this in the queue."""
-    groups = [*(_group_times(facts, timing, occupied))]
+    groups = _group_times(core, facts, timing, occupied)
     free = get("vector_free")
     start = latest(issued, free, *(time for _, time in groups))
     with ir.when(start != issued):
@@ -77,38 +78,39 @@ def _start(facts: Facts, timing: VectorTiming, issued: Value, occupied: float) -
 
 
 def _group_times(
-    facts: Facts, timing: VectorTiming, occupied: float
+    core: Core, facts: Facts, timing: VectorTiming, occupied: float
 ) -> list[tuple[Operand, Value]]:
-    """For each operand, how early its halves allow the instruction to begin."""
+    """For each operand, how early its parts allow the instruction to begin."""
     times = []
     mask, dest = facts.mask_operand, facts.vector_dest
     if mask is not None:
-        times.append((mask, _all_ready(mask)))
+        times.append((mask, _all_ready(core, mask)))
     for operand in facts.vector_sources:
-        chained = timing.chain
-        times.append((operand, _chained(operand, occupied, 0) if chained else _all_ready(operand)))
+        whole = not timing.chain
+        ready = _all_ready(core, operand) if whole else _chained(core, operand, occupied, 0)
+        times.append((operand, ready))
     if dest is not None:
-        times.append((dest, _chained(dest, occupied, timing.old)))
+        times.append((dest, _chained(core, dest, occupied, timing.old)))
     return times
 
 
-def _all_ready(operand: Operand) -> Value:
-    halves = [ir.read_array("ready_v", operand.half(j)) for j in range(2 * operand.nregs)]
-    return latest(*halves)
+def _all_ready(core: Core, operand: Operand) -> Value:
+    places = (operand.part(core, j) for j in range(operand.parts(core)))
+    return latest(*(ir.read_array("ready_v", place) for place in places))
 
 
-def _chained(operand: Operand, occupied: float, extra: float) -> Value:
-    """Half j is needed j steps after the start."""
-    n = 2 * operand.nregs
+def _chained(core: Core, operand: Operand, occupied: float, extra: float) -> Value:
+    """Part j is needed j steps after the start."""
+    n = operand.parts(core)
     times = [
-        ir.read_array("ready_v", operand.half(j)) + (fixed(extra) - step(j, n, occupied))
+        ir.read_array("ready_v", operand.part(core, j)) + (fixed(extra) - step(j, n, occupied))
         for j in range(n)
     ]
     return latest(*times)
 
 
 def step(j: int, n: int, occupied: float) -> int:
-    """Whole cycles from the start to half `j` of `n`, as time."""
+    """Whole cycles from the start to part `j` of `n`, as time."""
     return int(j * occupied / n) * CYCLE
 
 
@@ -126,10 +128,10 @@ def _enqueue(core: Core, start: Value) -> None:
 
 
 def _results(
-    facts: Facts, timing: VectorTiming, start: Value, occupied: float, busy: Value
+    core: Core, facts: Facts, timing: VectorTiming, start: Value, occupied: float, busy: Value
 ) -> Value:
     """Mark what is written as ready in time; returns when the last of it is."""
-    latency = fixed(timing.latency.cycles(facts.size))
+    latency = fixed(timing.latency.cycles(facts.size(core)))
     deliver(facts, ceil(start + latency))
     dest = facts.vector_dest
     if dest is None:
@@ -137,32 +139,36 @@ def _results(
     ends = start + latency
     if timing.result == "end":
         ends += busy - CYCLE
-    n = 2 * dest.nregs
+    n = dest.parts(core)
     last = ends
     for j in range(n):
         time = ends
         if timing.result == "step":
-            time = last = start + (latency + done(j, n, occupied))
-        ir.write_array("ready_v", dest.half(j), time)
+            time = last = start + (latency + done(core, j, n, occupied))
+        ir.write_array("ready_v", dest.part(core, j), time)
     for r in range(dest.nregs):
         ir.write_array("why_v", dest.register(r), raw(facts.unit))
     return last
 
 
-def done(j: int, n: int, occupied: float) -> int:
-    """Time from the start to the step after which half `j` of `n` has passed through the unit."""
+def done(core: Core, j: int, n: int, occupied: float) -> int:
+    """Time from the start to the step after which part `j` of `n` has passed through the unit.
+
+    Parts of one register are ready together where the unit takes longer than a step for each.
+    """
+    register = core.vector_unit.parts
     if occupied < n:
         return step(j, n, occupied)
-    if n == 2 and occupied > 2:
+    if n == register and occupied > n:
         return fixed(occupied - 1)
-    return step(j & ~1, n, occupied)
+    return step(j - j % register, n, occupied)
 
 
 def release_after(core: Core, facts: Facts, timing: VectorTiming) -> float:
     """Cycles until a load may overwrite the sources: from the start, or else from its last step."""
     if timing.release is not None:
         return timing.release
-    return min(timing.latency.cycles(facts.size), core.vector_unit.release) - 1
+    return min(timing.latency.cycles(facts.size(core)), core.vector_unit.release) - 1
 
 
 def _release_sources(

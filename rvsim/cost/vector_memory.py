@@ -15,8 +15,6 @@ from rvsim.cost.scalar import wait_for_sources
 from rvsim.cost.state import get, put
 from rvsim.ir import Value
 
-_BEAT_BYTES = 16
-_FIELDS_AS_WHOLES = 4
 _LOAD, _STORE = 1, 2
 
 
@@ -63,13 +61,13 @@ def _extra(h: Hierarchy, facts: Facts, time: Value) -> tuple[Span, Value]:
     return nothing, get("element_extra")
 
 
-def _misaligned(facts: Facts, span: Span) -> Value:
-    """Whether its registers touch one more granule of 16 bytes than they have to, whatever vl is.
+def _misaligned(core: Core, facts: Facts, span: Span) -> Value:
+    """Whether its registers touch one more beat than they have to, whatever vl is.
 
     Element by element there is no such thing: strided, indexed, segments of many fields; nor has
     it been seen with stores of segments.
     """
-    most_fields = 1 if facts.is_store else _FIELDS_AS_WHOLES
+    most_fields = 1 if facts.is_store else core.lsu.whole_fields
     if facts.style in ("strided", "indexed") or facts.operands[0].nf > most_fields:
         return ir.const(0, 1)
     if facts.style == "mask":
@@ -77,8 +75,14 @@ def _misaligned(facts: Facts, span: Span) -> Value:
     else:
         data = facts.operands[0]
         size = data.nf * max(1, int(facts.context.config.vlenb * 2.0**data.emul_log2))
-    touched = ir.shr_u(span.low + (size - 1), 4) - ir.shr_u(span.low, 4)
-    return ir.lt_u((size - 1) >> 4, touched)
+    bits = _beat_bits(core)
+    touched = ir.shr_u(span.low + (size - 1), bits) - ir.shr_u(span.low, bits)
+    return ir.lt_u((size - 1) >> bits, touched)
+
+
+def _beat_bits(core: Core) -> int:
+    """Bits of an address within a beat."""
+    return core.lsu.beat.bit_length() - 1
 
 
 def _split_beats(core: Core, misaligned: Value, kind: int) -> Value:
@@ -93,18 +97,19 @@ def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     core = h.core
     issuer = _vector_issuer(core, facts)
     dest = facts.operands[0]
-    latency = fixed(timing.latency.cycles(facts.size))
+    latency = fixed(timing.latency.cycles(facts.size(core)))
     for r in range(dest.nregs):
         issuer.wait(ir.read_array("read_v", dest.register(r)), WAR)
-        before = ir.read_array("ready_v", dest.half(2 * r)) - (latency + 2 * r * CYCLE)
+        first = ir.read_array("ready_v", dest.part(core, r * core.vector_unit.parts))
+        before = first - (latency + r * register_beats(core))
         before += fixed(timing.old)
         issuer.wait(before, reason_in("why_v", dest.register(r)))
-    _wait_for_index(issuer, facts)
+    _wait_for_index(core, issuer, facts)
     _wait_for_drain(core, issuer)
     time = begin_after(issuer.issue())
     span, extra = _extra(h, facts, time)
-    misaligned = _misaligned(facts, span)
-    beats = _beats(facts, timing)
+    misaligned = _misaligned(core, facts, span)
+    beats = _beats(core, facts, timing)
     busy = time + beats + _split_beats(core, misaligned, _LOAD)
     put("lsu_free", busy + extra)
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
@@ -112,35 +117,40 @@ def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     first += ir.where(misaligned, fixed(core.lsu.misaligned_latency), ir.const(0, 64))
     why = ir.where(extra == 0, raw(facts.unit), get("level"))
     last = first + (beats - CYCLE)
-    for j in range(2 * dest.nregs):
-        after = arrival(facts, timing, j)
-        ir.write_array("ready_v", dest.half(j), last if after is None else first + after)
+    for j in range(dest.parts(core)):
+        after = arrival(core, facts, timing, j)
+        ir.write_array("ready_v", dest.part(core, j), last if after is None else first + after)
     for r in range(dest.nregs):
         ir.write_array("why_v", dest.register(r), why)
     put("end", latest(get("end"), last))
     took(time, last)
 
 
-def _beats(facts: Facts, timing: VectorTiming) -> Value:
+def _beats(core: Core, facts: Facts, timing: VectorTiming) -> Value:
     """How long the unit is busy, with what the segments of a strided access touch."""
-    beats = ir.const(fixed(timing.occupied(facts.size)), 64)
+    beats = ir.const(fixed(timing.occupied(facts.size(core))), 64)
     if not timing.granules:
         return beats
     n, data = facts.context.vlmax, facts.operands[0]
     segment = (1 << data.eew_log2) // 8 * data.nf
-    low = (ir.iota(n, 64) * ir.read_x("rs2") + ir.read_x("rs1")) & (_BEAT_BYTES - 1)
-    more = ir.reduce("add", ir.shr_u(low + (segment - 1), 4))
+    low = (ir.iota(n, 64) * ir.read_x("rs2") + ir.read_x("rs1")) & (core.lsu.beat - 1)
+    more = ir.reduce("add", ir.shr_u(low + (segment - 1), _beat_bits(core)))
     return beats + (more + n) * fixed(timing.granules)
 
 
-def arrival(facts: Facts, timing: VectorTiming, j: int) -> int | None:
-    """Time from a load's first data to its half `j`; None if all of it comes with the last."""
-    n = 2 * facts.operands[0].nregs
-    return j * fixed(timing.occupied(facts.size)) // n if _is_run(facts) else None
+def register_beats(core: Core) -> int:
+    """Time that a register of memory takes."""
+    return fixed(core.vector_unit.vlen / 8 / core.lsu.beat)
+
+
+def arrival(core: Core, facts: Facts, timing: VectorTiming, j: int) -> int | None:
+    """Time from a load's first data to its part `j`; None if all of it comes with the last."""
+    n = facts.operands[0].parts(core)
+    return j * fixed(timing.occupied(facts.size(core))) // n if _is_run(facts) else None
 
 
 def _is_run(facts: Facts) -> bool:
-    """Whether its halves are consecutive bytes, which come one after the other."""
+    """Whether its parts are consecutive bytes, which come one after the other."""
     run = facts.style in ("unit", "fault_only_first", "whole", "mask")
     return run and facts.operands[0].nf == 1
 
@@ -153,12 +163,12 @@ def _vector_issuer(core: Core, facts: Facts) -> Issuer:
     return issuer
 
 
-def _wait_for_index(issuer: Issuer, facts: Facts) -> None:
+def _wait_for_index(core: Core, issuer: Issuer, facts: Facts) -> None:
     """Index registers and the mask are needed whole."""
     others = facts.operands[1:]
     for operand in others:
-        for j in range(2 * operand.nregs):
-            ready = ir.read_array("ready_v", operand.half(j))
+        for j in range(operand.parts(core)):
+            ready = ir.read_array("ready_v", operand.part(core, j))
             issuer.wait(ready, reason_in("why_v", operand.register(0)))
 
 
@@ -193,8 +203,8 @@ def store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     begin = latest(begin, time)
     left = _drained(begin)
     span, extra = _extra(h, facts, begin)
-    misaligned = _misaligned(facts, span)
-    beats = _beats(facts, timing)
+    misaligned = _misaligned(core, facts, span)
+    beats = _beats(core, facts, timing)
     cost = beats + _split_beats(core, misaligned, _STORE)
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
     put("lsu_free", latest(get("lsu_free"), time) + cost + extra)
@@ -213,17 +223,25 @@ def store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
 
 
 def _data_times(core: Core, facts: Facts) -> list[Value]:
-    """When the data allows the store to begin: half by half for a run, else whole."""
+    """When the data allows the store to begin: part by part for a run, else whole."""
     data = facts.operands[0]
-    run = _is_run(facts)
-    distance = fixed(core.lsu.vector_store) if run else 0
     times = [
-        ir.read_array("ready_v", data.half(j)) + (distance - (j * CYCLE if run else 0))
-        for j in range(2 * data.nregs)
+        ir.read_array("ready_v", data.part(core, j)) + needed
+        for j, needed in enumerate(data_needed(core, facts))
     ]
     for operand in facts.operands[1:]:
-        times += [ir.read_array("ready_v", operand.half(j)) for j in range(2 * operand.nregs)]
+        places = (operand.part(core, j) for j in range(operand.parts(core)))
+        times += [ir.read_array("ready_v", place) for place in places]
     return times
+
+
+def data_needed(core: Core, facts: Facts) -> list[int]:
+    """For each part of a store's data, the time from when it is ready to the start."""
+    count = facts.operands[0].parts(core)
+    if not _is_run(facts):
+        return [0] * count
+    each = register_beats(core) // core.vector_unit.parts
+    return [fixed(core.lsu.vector_store) - j * each for j in range(count)]
 
 
 def _buffer(core: Core, facts: Facts, span: Span, beats: Value, left: Value, begin: Value) -> Value:
@@ -232,12 +250,12 @@ def _buffer(core: Core, facts: Facts, span: Span, beats: Value, left: Value, beg
         put("stored", left)
         return get("stored_until")
     buffer = core.store_buffer
-    per_byte = CYCLE // _BEAT_BYTES
+    per_byte = CYCLE // core.lsu.beat
     active = ir.min_u((span.high - span.low + 1) * per_byte, beats)
     active = ir.where((get("store_hit") != 0) & span.any, active, 0)
     put("stored", ir.min_u(left + active, fixed(buffer.limit)))
     cost = ir.shr_u(active * fixed(buffer.beat), CYCLE.bit_length() - 1)
-    short = ir.lt_u(active, fixed(3.5))
+    short = ir.lt_u(active, fixed(buffer.short_beats))
     cost += ir.where(short, fixed(buffer.short_store), ir.const(0, 64))
     written = latest(get("stored_until"), begin) + cost
     return ir.where(active == 0, get("stored_until"), written)

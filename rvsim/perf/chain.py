@@ -16,15 +16,15 @@ from rvsim.cost import Core
 from rvsim.cost.facts import Facts, Operand
 from rvsim.cost.formula import CYCLE, fixed
 from rvsim.cost.vector import done, release_after, step
-from rvsim.cost.vector_memory import arrival
+from rvsim.cost.vector_memory import arrival, data_needed, register_beats
 from rvsim.perf.site import Site
 
 _ROUNDS: Final = 24
 """After half of them, each iteration has found its pace."""
 
-_HALVES: Final = 64
-_READ: Final = _HALVES + 64
-"""Places: x and f registers, then half registers of vectors, then that those have been read."""
+_READ: Final = 64
+_PARTS: Final = _READ + 32
+"""Places: x and f registers, then that vector registers have been read, then parts of those."""
 
 Edge = tuple[int, int]
 """A place, and the time from when it is ready to the start, or from the start to when it is."""
@@ -70,9 +70,11 @@ class _Run:
         self.last = max(self.last, start)
         for place, delay in flow.outputs:
             time = start + delay
-            if place < _HALVES:  # scalar results are there at whole cycles
+            if place < _READ:  # scalar results are there at whole cycles
                 time = -(-time // CYCLE) * CYCLE
-            if place < _READ or time > self.ready.get(place, 0):  # all have to have read it
+            if not _READ <= place < _PARTS or time > self.ready.get(
+                place, 0
+            ):  # all have to have read it
                 self.ready[place], self.maker[place] = time, at
             self.last = max(self.last, time)
 
@@ -114,8 +116,8 @@ def flow_of(core: Core, site: Site) -> Flow:
             return Flow(tuple(inputs), ())
         latency = fixed(core.scalar[facts.unit].at(facts.situation).latency)
         return Flow(tuple(inputs), tuple(_scalar_output(facts, site, latency)))
-    parts = _store if facts.is_store else _load if facts.is_memory else _arithmetic
-    more, outputs = parts(core, facts, site)
+    flow = _store if facts.is_store else _load if facts.is_memory else _arithmetic
+    more, outputs = flow(core, facts, site)
     return Flow((*inputs, *more), tuple(outputs))
 
 
@@ -129,13 +131,13 @@ def _scalar_output(facts: Facts, site: Site, latency: int) -> list[Edge]:
     return [] if dest is None else [(_place(dest, site), latency)]
 
 
-def _halves(operand: Operand, site: Site) -> list[int]:
-    first = _place((operand.reg, 0), site)
-    return [_HALVES + 2 * first + j for j in range(2 * operand.nregs)]
+def _parts(core: Core, operand: Operand, site: Site) -> list[int]:
+    first = _PARTS + core.vector_unit.parts * _place((operand.reg, 0), site)
+    return [first + j for j in range(operand.parts(core))]
 
 
-def _whole(operand: Operand, site: Site) -> list[Edge]:
-    return [(half, 0) for half in _halves(operand, site)]
+def _whole(core: Core, operand: Operand, site: Site) -> list[Edge]:
+    return [(part, 0) for part in _parts(core, operand, site)]
 
 
 def _reads(operand: Operand, site: Site, time: int) -> list[Edge]:
@@ -146,54 +148,56 @@ def _reads(operand: Operand, site: Site, time: int) -> list[Edge]:
 
 def _load(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
     timing, dest = core.vector[facts.unit].at(facts.situation), facts.operands[0]
-    latency = fixed(timing.latency.cycles(facts.size))
-    last = fixed(timing.occupied(facts.size)) - CYCLE
-    halves = _halves(dest, site)
-    inputs = [edge for operand in facts.operands[1:] for edge in _whole(operand, site)]
+    latency = fixed(timing.latency.cycles(facts.size(core)))
+    last = fixed(timing.occupied(facts.size(core))) - CYCLE
+    parts = _parts(core, dest, site)
+    inputs = [edge for operand in facts.operands[1:] for edge in _whole(core, operand, site)]
     inputs += _reads(dest, site, 0)
     inputs += [
-        (half, fixed(timing.old) - latency - 2 * r * CYCLE) for r, half in enumerate(halves[::2])
+        (part, fixed(timing.old) - latency - r * register_beats(core))
+        for r, part in enumerate(parts[:: core.vector_unit.parts])
     ]
     outputs = []
-    for j, half in enumerate(halves):
-        after = arrival(facts, timing, j)
-        outputs.append((half, latency + (last if after is None else after)))
+    for j, part in enumerate(parts):
+        after = arrival(core, facts, timing, j)
+        outputs.append((part, latency + (last if after is None else after)))
     return inputs, outputs
 
 
 def _store(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
     timing, data = core.vector[facts.unit].at(facts.situation), facts.operands[0]
-    beats = fixed(timing.occupied(facts.size))
-    inputs = [edge for operand in facts.operands[1:] for edge in _whole(operand, site)]
-    is_run = arrival(facts, timing, 0) is not None
-    after, each = (fixed(core.lsu.vector_store), CYCLE) if is_run else (0, 0)
-    inputs += [(half, after - j * each) for j, half in enumerate(_halves(data, site))]
+    beats = fixed(timing.occupied(facts.size(core)))
+    inputs = [edge for operand in facts.operands[1:] for edge in _whole(core, operand, site)]
+    inputs += zip(_parts(core, data, site), data_needed(core, facts), strict=True)
     return inputs, _reads(data, site, max(beats - CYCLE, CYCLE))
 
 
 def _arithmetic(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
     timing = core.vector[facts.unit].at(facts.situation)
-    latency, occupied = fixed(timing.latency.cycles(facts.size)), timing.occupied(facts.size)
+    latency, occupied = (
+        fixed(timing.latency.cycles(facts.size(core))),
+        timing.occupied(facts.size(core)),
+    )
 
     def chained(operand: Operand, extra: float) -> list[Edge]:
-        halves = _halves(operand, site)
-        return [(h, fixed(extra) - step(j, len(halves), occupied)) for j, h in enumerate(halves)]
+        parts = _parts(core, operand, site)
+        return [(p, fixed(extra) - step(j, len(parts), occupied)) for j, p in enumerate(parts)]
 
     mask, dest = facts.mask_operand, facts.vector_dest
-    inputs = _whole(mask, site) if mask is not None else []
+    inputs = _whole(core, mask, site) if mask is not None else []
     for operand in facts.vector_sources:
-        inputs += chained(operand, 0) if timing.chain else _whole(operand, site)
+        inputs += chained(operand, 0) if timing.chain else _whole(core, operand, site)
     outputs = _scalar_output(facts, site, latency)
     read = fixed(release_after(core, facts, timing))
     for operand in facts.vector_sources:
         outputs += _reads(operand, site, read + (fixed(occupied) if timing.release is None else 0))
     if dest is not None:
         inputs += chained(dest, timing.old)
-        halves = _halves(dest, site)
+        parts = _parts(core, dest, site)
         end = latency + (fixed(occupied) - CYCLE if timing.result == "end" else 0)
         by_step = timing.result == "step"
         outputs += [
-            (half, latency + done(j, len(halves), occupied) if by_step else end)
-            for j, half in enumerate(halves)
+            (part, latency + done(core, j, len(parts), occupied) if by_step else end)
+            for j, part in enumerate(parts)
         ]
     return inputs, outputs

@@ -12,7 +12,7 @@ from typing import Final
 
 from rvsim.cost import Core
 from rvsim.cost.classes import Situation
-from rvsim.cost.formula import Size
+from rvsim.insn.custom import ime
 from rvsim.insn.units import Unit
 from rvsim.perf.bytes_moved import bytes_of
 from rvsim.perf.macs import PER_ELEMENT
@@ -20,8 +20,6 @@ from rvsim.perf.profile import Profile
 
 _WIDENING: Final = frozenset({Unit.VWIDEN_MAC, Unit.VFWIDEN_MA})
 _LMULS: Final = (1, 2, 4, 8)
-_IME_VLEN: Final = 256
-_IME_SEW: Final = 8
 _USUAL_SEWS: Final = (8, 32)
 
 
@@ -79,8 +77,8 @@ def unit_roofs(core: Core, vlen: int, sews: Sequence[int]) -> list[Roof]:
     [('IME', 128.0), ('vector e8', 32.0), ('vector e32', 8.0)]
     """
     found = []
-    if vlen == _IME_VLEN and core.knows(Unit.VMADOT):
-        rate = _elements(core, Unit.VMADOT, _IME_SEW, vlen, 1) * PER_ELEMENT[Unit.VMADOT]
+    if vlen == ime.VLEN and core.knows(Unit.VMADOT):
+        rate = _elements(core, Unit.VMADOT, ime.SEW, vlen, 1) * PER_ELEMENT[Unit.VMADOT]
         found.append(Roof("IME", rate, _occupancy(Unit.VMADOT)))
     for sew in sews:
         rate, unit = max(_vector_rates(core, sew, vlen))
@@ -114,7 +112,7 @@ def memory_roofs(core: Core, vlen: int) -> list[Roof]:
 
 def _elements(core: Core, unit: Unit, sew: int, vlen: int, lmul: int) -> float:
     """Elements a cycle of instructions that follow each other."""
-    size = Size(lmul * vlen / 256, vlen * lmul // sew)  # rates are those of a VLEN of 256
+    size = core.size(vlen, lmul, vlen * lmul // sew)
     timing = core.vector[unit].at(Situation(sew=sew, lmul=f"m{lmul}"))
     return size.vlmax / max(1.0, timing.occupied(size))
 

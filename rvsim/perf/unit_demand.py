@@ -43,7 +43,7 @@ def needs_of(core: Core, facts: Facts, *, masked: bool | None = None) -> Needs:
         if masked is not None:
             situation = replace(situation, masked=masked)
         timing = core.vector[facts.unit].at(situation)
-        cycles = timing.occupied(facts.size)
+        cycles = timing.occupied(facts.size(core))
         if facts.is_memory:
             if timing.granules:  # for each element at least one
                 cycles += timing.granules * facts.context.vlmax

@@ -308,7 +308,7 @@ def test_an_unknown_class_outside_of_the_region_does_not_matter(
         (["--core", "x6"], "unknown core 'x6': did you mean 'x60'?"),
         (["--core-set", "l1d.siz=64K"], "unknown number 'l1d.siz' of a core: did you mean"
          " 'l1d.size'?"),
-        (["--core-set", "l1d.size=3K"], "l1d.size = 3072 is not a power of two"),
+        (["--core-set", "l1d.size=3K"], "core x60: l1d.size = 3072 is not a power of two"),
         (["--core-set", "no.toml"], "can't read no.toml: No such file or directory"),
     ],
 )  # fmt: skip

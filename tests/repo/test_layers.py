@@ -18,6 +18,7 @@ ROOMS = {
     "errors": "printable",
     "host": "printable errors",
     "config": "",
+    "core_files": "errors host",
     "profiles": "errors host config",
     "toolchain": "errors host",
     # state and instructions
@@ -27,7 +28,7 @@ ROOMS = {
     "vec": "errors config ir",
     "insn": "config hart ir fp vec",
     # what executes them, and how long that takes
-    "cost": "errors host hart ir vec insn",
+    "cost": "errors core_files hart ir vec insn",
     "engine": "host config hart ir fp vec insn cost",
     # programs and what surrounds them
     "guest": "printable errors config profiles hart vec insn",

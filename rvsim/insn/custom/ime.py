@@ -19,6 +19,8 @@ from rvsim.vec.groups import Eew, VReg
 from rvsim.vec.rules import Situation, Violation
 
 M, N, K = 4, 4, 8
+VLEN, SEW = 256, 8
+"""The one shape that the X60 documents and kernels use."""
 SPEC = "IME 5"
 
 _PAIR = Eew("whole", 2)
@@ -26,9 +28,9 @@ _ONE = Eew("whole", 1)
 
 
 def _profile_rule(s: Situation) -> Iterator[Violation]:
-    """VLEN 256, e8, m1: the one shape that the X60 documents and kernels use."""
-    if s.config.vlen != 256:
-        yield Violation(f"vmadot is defined for VLEN 256, not {s.config.vlen}", SPEC)
+    """VLEN 256, e8, m1."""
+    if s.config.vlen != VLEN:
+        yield Violation(f"vmadot is defined for VLEN {VLEN}, not {s.config.vlen}", SPEC)
     if (s.vtype.sew, s.vtype.lmul_log2) == (16, 0):
         yield Violation("the 16-bit vmadot is not usable on the X60: only e8 is", SPEC)
     elif (s.vtype.sew, s.vtype.lmul_log2) != (8, 0):
