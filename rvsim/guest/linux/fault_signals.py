@@ -39,9 +39,10 @@ def signal_number(cause: Cause) -> int:
     return _SIGNALS.get(cause, _UNKNOWN)[0]
 
 
-def fault_signal(cause: Cause, tval: int, memory: Memory) -> Signal:
-    """The signal for a trap, with what ``siginfo_t`` says of it."""
+def fault_signal(cause: Cause, tval: int, pc: int, memory: Memory) -> Signal:
+    """The signal for a trap at `pc`: ``si_addr`` is what a page fault is about, else the pc."""
     number, code = _SIGNALS.get(cause, _UNKNOWN)
-    if cause in _PAGE_FAULTS and not memory.mapped(tval, 1):
-        code = _SEGV_MAPERR
-    return Signal(number, code, struct.pack("<Q", tval))
+    addr = pc
+    if cause in _PAGE_FAULTS:
+        addr, code = tval, code if memory.mapped(tval, 1) else _SEGV_MAPERR
+    return Signal(number, code, struct.pack("<Q", addr))

@@ -289,7 +289,7 @@ class LinuxProcess:
                 f"the program has used up its memory of {self.memory.limit:#x} bytes, and what it"
                 " mapped with MAP_NORESERVE has none left: give it more with --memory"
             )
-        return self.signals.fault(fault_signal(cause, tval, self.memory), state)
+        return self.signals.fault(fault_signal(cause, tval, state["pc"], self.memory), state)
 
     # What is said on the way
 

@@ -11,7 +11,7 @@
 #include <ucontext.h>
 #include <unistd.h>
 
-static volatile sig_atomic_t seen, depth;
+static volatile sig_atomic_t seen, depth, at_pc;
 static sigjmp_buf back;
 
 static void count(int number) { seen = seen * 100 + number; }
@@ -37,6 +37,7 @@ static void skip(int number, siginfo_t *info, void *context) {
     frame->uc_mcontext.__gregs[0] += (first & 3) == 3 ? 4 : 2;
     frame->uc_mcontext.__gregs[10] = 1234;
     seen = number;
+    at_pc = (uintptr_t)info->si_addr == pc;
 }
 
 static void act(int number, void (*handler)(int, siginfo_t *, void *), int flags) {
@@ -85,7 +86,7 @@ int main(int argc, char **argv) {
     act(SIGILL, skip, 0);
     register long a0 __asm__("a0") = 1;
     __asm__ volatile(".4byte 0" : "+r"(a0));
-    printf("skipped %d %ld\n", (int)seen, a0);
+    printf("skipped %d %ld, address is the pc: %d\n", (int)seen, a0, (int)at_pc);
 
     stack_t stack = {malloc(1 << 16), 0, 1 << 16};
     sigaltstack(&stack, NULL);
