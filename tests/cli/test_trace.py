@@ -17,7 +17,7 @@ import pytest
 from tests.cli.conftest import Cli
 from tests.cli.programs import A0, A1, li, write
 from tests.program.bare import DATA, TEXT, load_upper, step
-from tests.unit.kanata_reader import read_kanata
+from tests.trace.kanata_reader import read_kanata
 
 Program = Callable[..., str]
 

@@ -2,7 +2,7 @@
 
 Their indices are formed from guest addresses: sets of caches, streams, branches; and from what
 other arrays hold.  Each function of a region's module is proven for all values of registers,
-addresses and arrays, as tests/unit/test_address_proofs.py does it for guest memory; the addresses
+addresses and arrays, as tests/engine/test_address_proofs.py does it for guest memory; the addresses
 stay within the array that they are of, so that no registers are reached from there either.
 
 Some indices come from words of the model.  Of these it is assumed where they are loaded, and proven
@@ -34,9 +34,9 @@ from rvsim.hart.memory import PAGE, Memory, R, X
 from rvsim.hart.state import SLOT, State
 from rvsim.ir.llvm.build import new_module
 from rvsim.vec.vtype import VType
+from tests.engine.llvm_meaning import Alternative, Formula, Meaning
+from tests.engine.test_address_proofs import assume_memory, config, escape
 from tests.program.bare import TEXT, Step, assemble, step
-from tests.unit.llvm_meaning import Alternative, Formula, Meaning
-from tests.unit.test_address_proofs import assume_memory, config, escape
 
 CORE = load_core()
 ARRAYS = {

@@ -27,10 +27,10 @@ FILES = (
     "tests/isa/test_jit_float.py",
     "tests/isa/test_host_float.py",
     "tests/isa/test_jit_strips.py",
-    "tests/unit/test_llvm_host.py",
-    "tests/unit/test_ir_primitives.py",
-    "tests/unit/test_ir_memory.py",
-    "tests/unit/test_host.py",
+    "tests/engine/test_llvm_host.py",
+    "tests/engine/test_ir_primitives.py",
+    "tests/engine/test_ir_memory.py",
+    "tests/engine/test_processor.py",
     "tests/program/test_jit.py",
     "tests/program/test_jit_fuzz.py",
     "tests/program/test_jit_strips.py",
@@ -55,6 +55,10 @@ def python() -> Path:
         if os.environ.get("RVSIM_REQUIRE_AARCH64") == "1":
             pytest.fail(str(error), pytrace=False)
         pytest.skip(str(error))
+
+
+def test_the_files_are_there() -> None:
+    assert [name for name in FILES if not (ROOT / name).is_file()] == []
 
 
 @pytest.mark.slow

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 
 from rvsim.guest.attributes import remarks
@@ -52,17 +48,3 @@ def test_usual_files_give_no_note(arch: str, cpu: str):
 def test_what_is_implied_is_not_lacking():
     assert list(remarks(GCC, make_config(isa="rv64gc"))) == []
     assert list(remarks("rv64i_b_zvkn_zvl32b", make_config(isa="rv64gcv_zba_zbb_zbs_zvkn"))) == []
-
-
-def test_attributes_are_those_that_compilers_write(tmp_path: Path):
-    source = tmp_path / "x.s"
-    source.write_text(".globl _start\n_start: li a0, 0\nli a7, 93\necall\n")
-    for cpu, count in (("-mcpu=spacemit_x60", 0), ("-mcpu=spacemit_x60+zvl1024b+zvbb", 2)):
-        out = tmp_path / "x.elf"
-        command = ["cc", "-target", "riscv64-freestanding", cpu, "-nostdlib", "-static"]
-        subprocess.run(
-            [sys.executable, "-m", "ziglang", *command, str(source), "-o", str(out)], check=True
-        )
-        found: list[str] = []
-        Machine(memory_size=1 << 26, note=found.append).load(out)
-        assert len(found) == count

@@ -32,7 +32,7 @@ from rvsim.guest.linux.errno import (
 )
 from rvsim.hart.memory import PAGE, R
 from rvsim.machine import Machine
-from rvsim.toolchain import build_kernel
+from tests.cli.programs import elf, exit_with
 from tests.unit.linux_guest import AT_FDCWD, DATA, HEAP, IMAGE, PRIVATE, SHARED, Guest
 
 WRONLY, RDWR, CREAT, EXCL, TRUNC, APPEND = 1, 2, 0o100, 0o200, 0o1000, 0o2000
@@ -442,7 +442,7 @@ def test_the_executable_stays_what_was_loaded_whatever_its_name_leads_to(tmp_pat
     (tmp_path / "in").mkdir()
     (tmp_path / "secret").write_bytes(b"nobody may read this")
     program = tmp_path / "in" / "prog"
-    program.write_bytes(build_kernel("gemm_tile_s8").read_bytes())
+    program.write_bytes(elf(exit_with(0)))
     machine = Machine()
     machine.load(program, dirs=[Grant(str(tmp_path / "in"), "/d", writable=True)])
     guest = Guest(image=machine.image, dirs=[Grant(str(tmp_path / "in"), "/d", writable=True)])

@@ -16,7 +16,7 @@ from rvsim.guest.linux.system import LIMITS, RLIMIT_SIGPENDING
 from rvsim.hart.memory import PAGE, Memory, R, W
 from rvsim.machine import Machine
 from rvsim.profiles import make_config, profile
-from rvsim.toolchain import build_kernel
+from tests.cli.programs import elf, exit_with
 from tests.unit.linux_guest import AT_FDCWD, DATA, HEAP, PRIVATE, Guest
 
 OUT = DATA + PAGE
@@ -104,7 +104,7 @@ def test_one_hart_is_there(guest: Guest):
 def test_the_caches_are_the_k1s():
     """As the device tree of Linux has them: 32 KiB of 4 ways each, 512 KiB of 16 ways."""
     machine = Machine(vlen=256)
-    machine.load(build_kernel("gemm_tile_s8"))
+    machine.load(elf(exit_with(0)))
     assert machine.process is not None
     tree, found = machine.process.tree, []
     for index in range(3):

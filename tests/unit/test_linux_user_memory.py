@@ -11,8 +11,7 @@ import struct
 import pytest
 
 from rvsim.hart.memory import PAGE, R, W
-
-from .linux_guest import DATA, Guest
+from tests.unit.linux_guest import DATA, Guest
 
 SIZE = 1 << 20
 EFAULT, EINVAL = -14, -22

@@ -10,8 +10,8 @@ permission bytes lie.  They hold to three rules:
 - what was compared and looked up is the first and the last byte, and each page between them;
 - the last byte's address is a sum only where the first byte is known to lie inside.
 
-tests/unit/test_address_proofs.py proves each of them for all addresses, by translating the LLVM IR
-that it emits into bit-vectors.  To add one: write it here, mark it, and give it a proof there; a
+tests/engine/test_address_proofs.py proves each of them for all addresses, by translating the LLVM
+IR that it emits into bit-vectors.  To add one: write it here, mark it, and give it a proof there; a
 marked function without a proof fails that test, and so does code elsewhere that names the places.
 """
 

@@ -23,8 +23,8 @@ from rvsim.toolchain import build_kernel
 from rvsim.trace.kinds import KINDS
 from rvsim.trace.selection import Selection, Window
 from rvsim.trace.session import Traces, Wanted
-from tests.unit.callgrind_annotate import annotate
-from tests.unit.kanata_reader import read_kanata
+from tests.trace.callgrind_annotate import annotate
+from tests.trace.kanata_reader import read_kanata
 from tools.golden_traces import GOLDENS, TIMELINE, TRACES, write
 
 

@@ -18,7 +18,7 @@ from rvsim.guest.symbols import Symbol, Symbols
 from rvsim.insn.decode import Decoded, decode
 from rvsim.trace.callgrind import CallgrindTrace
 from tests.program.bare import step
-from tests.unit.callgrind_model import Code, Kind, Row
+from tests.trace.callgrind_model import Code, Kind, Row
 
 SIZE = 0x40
 STARTS = {"main": 0x100, "f": 0x140, "g": 0x180, "h": 0x1C0}

@@ -9,9 +9,9 @@ from pathlib import Path
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from tests.unit.callgrind_model import Code, Kind, Model, Row
-from tests.unit.callgrind_reader import Profile, read_callgrind
-from tests.unit.callgrind_rows import STARTS, UNNAMED, code_at, function_at, profile_text
+from tests.trace.callgrind_model import Code, Kind, Model, Row
+from tests.trace.callgrind_reader import Profile, read_callgrind
+from tests.trace.callgrind_rows import STARTS, UNNAMED, code_at, function_at, profile_text
 
 PLACES = [start + 4 * n for start in (*STARTS.values(), UNNAMED) for n in range(4)]
 KINDS: list[Kind] = ["other", "other", "call", "call", "return", "return", "indirect"]

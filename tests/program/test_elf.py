@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from rvsim.guest.elf import PIE_BASE, ElfError, Image, load_elf
 from rvsim.hart.memory import MAPPED, PAGE, Memory, R, W, X
+from rvsim.machine import Machine
 
 SIZE = 32 << 20
 SOURCE = """
@@ -394,3 +395,17 @@ def test_importing_the_loader_does_not_import_pyelftools():
         "import sys, rvsim.guest.elf; assert not any(m.startswith('elftools') for m in sys.modules)"
     )
     subprocess.run([sys.executable, "-c", code], check=True)
+
+
+def test_attributes_are_those_that_compilers_write(tmp_path: Path):
+    source = tmp_path / "x.s"
+    source.write_text(".globl _start\n_start: li a0, 0\nli a7, 93\necall\n")
+    for cpu, count in (("-mcpu=spacemit_x60", 0), ("-mcpu=spacemit_x60+zvl1024b+zvbb", 2)):
+        out = tmp_path / "x.elf"
+        command = ["cc", "-target", "riscv64-freestanding", cpu, "-nostdlib", "-static"]
+        subprocess.run(
+            [sys.executable, "-m", "ziglang", *command, str(source), "-o", str(out)], check=True
+        )
+        found: list[str] = []
+        Machine(memory_size=1 << 26, note=found.append).load(out)
+        assert len(found) == count

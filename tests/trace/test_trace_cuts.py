@@ -17,7 +17,7 @@ from rvsim.insn.decode import decode
 from rvsim.machine import Machine
 from rvsim.trace.chrome import ChromeTrace
 from rvsim.trace.kanata import KanataTrace
-from tests.unit.plain_traces import CYCLE, PlainRow, chrome, kanata, read_chrome
+from tests.trace.plain_traces import CYCLE, PlainRow, chrome, kanata, read_chrome
 
 INSNS = [
     (0x00C58533, 4, "add a0, a1, a2", ""),

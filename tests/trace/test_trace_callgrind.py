@@ -14,9 +14,9 @@ from rvsim.guest.symbols import Symbol, Symbols
 from rvsim.insn.decode import decode
 from rvsim.trace.callgrind import CallgrindTrace
 from tests.program.bare import step
-from tests.unit.callgrind_model import Kind, Row
-from tests.unit.callgrind_reader import Place, Profile, read_callgrind
-from tests.unit.callgrind_rows import SIZE, STARTS, UNNAMED, code_at, image, profile_text
+from tests.trace.callgrind_model import Kind, Row
+from tests.trace.callgrind_reader import Place, Profile, read_callgrind
+from tests.trace.callgrind_rows import SIZE, STARTS, UNNAMED, code_at, image, profile_text
 
 MAIN, F, G, H = STARTS.values()
 

@@ -12,8 +12,8 @@ from rvsim.perf import find_region
 from rvsim.toolchain import build
 from rvsim.trace.selection import Selection, Window
 from rvsim.trace.session import Traces, Wanted
-from tests.unit.callgrind_annotate import annotate, printed
-from tests.unit.callgrind_reader import Profile, read_callgrind
+from tests.trace.callgrind_annotate import annotate, printed
+from tests.trace.callgrind_reader import Profile, read_callgrind
 from tools.golden_traces import GOLDENS, TRACES
 
 SOURCE = """\
