@@ -8,9 +8,14 @@ from zlib import crc32
 
 import numpy as np
 import pytest
+from hypothesis import HealthCheck, settings
 
 # Generated code runs outside the engines in many tests: NumPy is as silent as they make it.
 np.seterr(all="ignore")
+
+# How long an example takes says something of the host, and nothing of rvsim.
+settings.register_profile("rvsim", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("rvsim")
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -9,7 +9,7 @@ import zlib
 from pathlib import Path
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rvsim.guest.elf import PIE_BASE, ElfError, Image, load_elf
@@ -350,7 +350,6 @@ FLIPS = st.lists(
 
 
 @pytest.mark.parametrize("part", ["headers", "sections", "anywhere"])
-@settings(deadline=2000, suppress_health_check=[HealthCheck.too_slow])
 @given(flips=FLIPS, cut=st.one_of(st.none(), st.integers(0, 1 << 14)))
 def test_a_damaged_file_loads_or_is_refused(part: str, dwarf5: bytes, flips, cut: int | None):
     start, length = {
@@ -370,7 +369,6 @@ def test_a_damaged_file_loads_or_is_refused(part: str, dwarf5: bytes, flips, cut
         use(image)
 
 
-@settings(deadline=2000)
 @given(data=st.data())
 def test_damaged_tables_only_lose_what_they_say(data, dwarf5: bytes):
     tables = (

@@ -36,7 +36,7 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 """Prints how often a page of memory came from the system for the last of many texts."""
 
-quickly = settings(deadline=None, database=None)
+quickly = settings(database=None)
 naturals = st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 30_000), st.just(0))
 words = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 70_000), st.just(0))
 texts = st.lists(st.binary(max_size=9).map(lambda text: text.replace(b"\0", b"")), max_size=8)

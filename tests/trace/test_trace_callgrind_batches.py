@@ -64,7 +64,7 @@ def own(profile: Profile) -> dict[object, Counter[str]]:
     return {(place.name, pc): costs for (place, pc), costs in profile.own.items() if costs}
 
 
-@settings(max_examples=100, deadline=None)
+@settings(max_examples=100)
 @given(runs())
 def test_a_profile_says_what_the_rules_say(rows: list[Row]) -> None:
     profile = read_callgrind(written(rows))
@@ -95,7 +95,7 @@ def test_a_profile_says_what_the_rules_say(rows: list[Row]) -> None:
     }
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(runs(), st.sets(st.integers(0, 40)))
 def test_a_profile_does_not_depend_on_how_rows_are_cut_into_batches(
     rows: list[Row], cuts: set[int]

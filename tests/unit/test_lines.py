@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 import struct
-from time import perf_counter
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rvsim.guest.lines import Lines
@@ -26,6 +25,7 @@ from tests.program.dwarf_writer import (
     set_address,
     special,
 )
+from tests.work import at_most
 
 
 def lines_of(info: bytes, line: bytes, **options) -> Lines:
@@ -122,10 +122,10 @@ ENDLESS = {
 
 
 @pytest.mark.parametrize("what", ENDLESS)
-def test_damage_costs_little_time(what: str):
-    lines, start = lines_of(info_unit(5), ENDLESS[what]), perf_counter()
-    assert lines.line(0) is None
-    assert perf_counter() - start < 10
+def test_damage_costs_little(what: str):
+    lines = lines_of(info_unit(5), ENDLESS[what])
+    with at_most(4_000_000):
+        assert lines.line(0) is None
 
 
 @given(st.binary(max_size=80))
@@ -138,7 +138,6 @@ def test_no_bytes_in_a_section_are_an_error(content: bytes):
 FLIPS = st.lists(st.tuples(st.integers(0, 200), st.integers(0, 255)), max_size=4)
 
 
-@settings(deadline=2000)
 @given(version=st.sampled_from([4, 5]), info=FLIPS, abbrev=FLIPS, line=FLIPS)
 def test_damaged_units_only_lose_lines(version: int, info, abbrev, line):
     tables = NEW_TABLES if version == 5 else OLD_TABLES

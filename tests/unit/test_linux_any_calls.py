@@ -45,7 +45,7 @@ def outside(folder: Path) -> list[tuple[str, bytes]]:
     ]
 
 
-@settings(suppress_health_check=list(HealthCheck), deadline=None)
+@settings(suppress_health_check=list(HealthCheck))
 @given(st.lists(call, min_size=1, max_size=12))
 def test_nothing_a_guest_asks_makes_the_host_fail(
     tmp_path_factory, calls: list[tuple[int, list[int]]]
