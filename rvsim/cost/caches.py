@@ -13,7 +13,7 @@ from rvsim.cost.issue import latest
 from rvsim.cost.reasons import MEM_DRAM, MEM_L2
 from rvsim.cost.state import get, put
 from rvsim.ir import Value
-from rvsim.ir.trace import Subprogram
+from rvsim.ir.program import Subprogram
 
 _SCATTER: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)
 """Odd factors, those of the generator splitmix64, that make numbers of pages look like chance."""

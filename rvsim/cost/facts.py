@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Final, Literal
@@ -14,8 +14,9 @@ from rvsim.cost.formula import Size
 from rvsim.insn.registry import Context, Insn
 from rvsim.insn.units import Unit
 from rvsim.ir import Program, Value
-from rvsim.ir import trace as tr
-from rvsim.ir.trace import Field
+from rvsim.ir.program import postorder
+from rvsim.ir.statements import Field, Let, Store, WriteF, WriteX
+from rvsim.ir.trace import current
 from rvsim.vec.groups import V0, VReg, widths
 from rvsim.vec.vtype import lmul_text
 
@@ -112,9 +113,9 @@ class Facts:
     def scalar_dest_field(self) -> Place | None:
         """The same as a field."""
         for stmt in self.program.statements():
-            if isinstance(stmt, tr.WriteF):
+            if isinstance(stmt, WriteF):
                 return stmt.field, 32
-            if isinstance(stmt, tr.WriteX) and not self._is_x0(stmt.field):
+            if isinstance(stmt, WriteX) and not self._is_x0(stmt.field):
                 return stmt.field, 0
         return None
 
@@ -201,9 +202,9 @@ class Facts:
     def scalar_access(self) -> tuple[Value, int]:
         """The address of a scalar load or store, in its own trace, and its width in bits."""
         for stmt in self.program.statements():
-            if isinstance(stmt, tr.Store):
+            if isinstance(stmt, Store):
                 return stmt.addr, stmt.value.type.width
-            if isinstance(stmt, tr.Let) and stmt.value.prim == "load":
+            if isinstance(stmt, Let) and stmt.value.prim == "load":
                 return stmt.value.args[0], stmt.value.attrs[0]
         raise LookupError(f"{self.insn.name} accesses no memory")
 
@@ -232,7 +233,7 @@ class Facts:
 
 def registers_of(value: Value) -> tuple[Value, ...]:
     """The scalar registers that a node of another trace depends on, as places in arrays."""
-    return _places(_postorder(value))
+    return _places(postorder((value,)))
 
 
 def _places(values: Iterable[Value]) -> tuple[Value, ...]:
@@ -247,20 +248,7 @@ def _read_fields(values: Iterable[Value]) -> tuple[Place, ...]:
 def transplant(value: Value) -> Value:
     """A pure node of another trace, rebuilt in the current one."""
     made: dict[int, Value] = {}
-    for node in _postorder(value):
+    for node in postorder((value,)):
         args = tuple(made[id(a)] for a in node.args)
-        made[id(node)] = tr.current().node(node.prim, args, node.attrs)
+        made[id(node)] = current().node(node.prim, args, node.attrs)
     return made[id(value)]
-
-
-def _postorder(value: Value) -> Iterator[Value]:
-    seen: set[int] = set()
-    stack = [(value, False)]
-    while stack:
-        node, ready = stack.pop()
-        if ready:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack.extend((a, False) for a in node.args)

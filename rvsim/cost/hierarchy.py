@@ -18,7 +18,7 @@ from rvsim.cost.reasons import FETCH
 from rvsim.cost.state import get, put
 from rvsim.cost.streams import Streams
 from rvsim.ir import Value
-from rvsim.ir.trace import Subprogram
+from rvsim.ir.program import Subprogram
 
 
 def hit(core: Core, line: Value, time: Value, *, store: bool) -> Value:

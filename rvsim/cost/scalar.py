@@ -14,7 +14,7 @@ from rvsim.cost.issue import Issuer, latest, lose, reason_in, took
 from rvsim.cost.reasons import BRANCH, DRAIN, PAIR, UNIT_OF, VSETVL, raw
 from rvsim.cost.state import EPOCH, UNIT_INDEX, get, put
 from rvsim.ir import Value
-from rvsim.ir import trace as tr
+from rvsim.ir.statements import If, Write
 
 _COUNTER_BITS: Final = 3
 """Of a pattern, below the number of its place plus 1."""
@@ -123,7 +123,7 @@ def _delay_vector(core: Core) -> None:
 def _taken(facts: Facts) -> Value:
     """The condition under which the program writes the pc."""
     for stmt in facts.program.body:
-        if isinstance(stmt, tr.If) and any(isinstance(s, tr.Write) for s in stmt.body):
+        if isinstance(stmt, If) and any(isinstance(s, Write) for s in stmt.body):
             return transplant(stmt.cond)
     raise LookupError(f"{facts.insn.name} has no condition")
 
@@ -133,9 +133,7 @@ def jump(core: Core, facts: Facts, timing: ScalarTiming) -> None:
     arithmetic(core, facts, timing)
     if not facts.scalar_sources:
         return
-    target = transplant(
-        next(s.value for s in facts.program.statements() if isinstance(s, tr.Write))
-    )
+    target = transplant(next(s.value for s in facts.program.statements() if isinstance(s, Write)))
     place = ir.param("predictor")
     seen = ir.read_array("target", place)
     ir.write_array("target", place, target)

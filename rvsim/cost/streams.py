@@ -10,7 +10,7 @@ from rvsim.cost.caches import Fills, find
 from rvsim.cost.core import Core
 from rvsim.cost.state import get, put
 from rvsim.ir import Value
-from rvsim.ir.trace import Subprogram
+from rvsim.ir.program import Subprogram
 
 
 @dataclass(frozen=True)

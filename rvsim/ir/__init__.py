@@ -1,7 +1,6 @@
 """The IR: typed values, the primitives, tracing, and the back ends that read a program.
 
-Instruction bodies need `rvsim.ir.ops` and the statements of `rvsim.ir.trace`; both are exported
-here.
+Instruction bodies need `rvsim.ir.ops` and `rvsim.ir.state`; both are exported here.
 """
 
 from rvsim.ir.ops import (
@@ -51,10 +50,8 @@ from rvsim.ir.ops import (
     where,
     zext,
 )
-from rvsim.ir.trace import (
-    Program,
-    Subprogram,
-    Trace,
+from rvsim.ir.program import Program, Subprogram
+from rvsim.ir.state import (
     invoke,
     load,
     load_lanes,
@@ -78,6 +75,7 @@ from rvsim.ir.trace import (
     write_v,
     write_x,
 )
+from rvsim.ir.trace import Trace
 from rvsim.ir.types import Type, bits, lanes, mask
 from rvsim.ir.value import Value
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, replace
 from functools import lru_cache, reduce
 from typing import Final, Literal
 
-from rvsim.ir.trace import If, Let, Program, Statement, Store, Write
+from rvsim.ir.program import Program
+from rvsim.ir.statements import If, Let, Statement, Store, Write
 from rvsim.ir.types import WORD, lanes
 from rvsim.ir.value import Value
 
@@ -37,35 +38,35 @@ class Access:
         """What of it was made, if the program goes on behind a fault."""
         if self.active is None or self.fault is None:
             return self
-        trace, n = self.addr.trace, self.active.type.lanes or 0
-        lane = trace.node("iota", (), (lanes(n, _LANE_BITS),))
-        fault = trace.apply("trunc", self.fault, attrs=(_LANE_BITS,))
-        return replace(self, active=self.active & trace.apply("lt_u", lane, fault))
+        graph, n = self.addr.graph, self.active.type.lanes or 0
+        lane = graph.node("iota", (), (lanes(n, _LANE_BITS),))
+        fault = graph.apply("trunc", self.fault, attrs=(_LANE_BITS,))
+        return replace(self, active=self.active & graph.apply("lt_u", lane, fault))
 
     @property
     def nbytes(self) -> Value:
         """The bytes of its active lanes."""
-        trace, active = self.addr.trace, self.active
+        graph, active = self.addr.graph, self.active
         if active is None:
-            return trace.const(self.element_bytes, WORD)
+            return graph.const(self.element_bytes, WORD)
         full = active.const == 1
         count = (
-            trace.const(active.type.lanes or 0, WORD) if full else trace.node("count", (active,))
+            graph.const(active.type.lanes or 0, WORD) if full else graph.node("count", (active,))
         )
         return count * self.element_bytes
 
     @property
     def lowest(self) -> Value:
         """The lowest address of an active lane; any if there is none."""
-        trace, active = self.addr.trace, self.active
+        graph, active = self.addr.graph, self.active
         if self.addr.type == WORD:
             if active is None or active.const == 1:
                 return self.addr
-            return self.addr + trace.node("first", (active,)) * self.element_bytes
+            return self.addr + graph.node("first", (active,)) * self.element_bytes
         assert active is not None
-        nowhere = trace.const(-1, lanes(active.type.lanes or 0, 64))
-        chosen = trace.apply("where", active, self.addr, nowhere)
-        return trace.node("reduce", (chosen,), ("min_u",))
+        nowhere = graph.const(-1, lanes(active.type.lanes or 0, 64))
+        chosen = graph.apply("where", active, self.addr, nowhere)
+        return graph.node("reduce", (chosen,), ("min_u",))
 
 
 def access_of(stmt: Statement) -> Access | None:
@@ -76,7 +77,7 @@ def access_of(stmt: Statement) -> Access | None:
         case Let(Value(prim="load") as value):
             return Access("read", value.args[0], None, value.attrs[0] // 8)
         case Let(Value(prim="load_lanes") as value):
-            fault = value.trace.node("proj", (value,), (1,))
+            fault = value.graph.node("proj", (value,), (1,))
             return Access("read", value.args[0], value.args[1], value.attrs[0] // 8, fault)
         case Let(Value(prim="store_lanes") as value):
             addr, values, active = value.args
@@ -94,7 +95,7 @@ def noting_access(program: Program) -> Program:
     if not found:
         return program
     kind: Kind = "read" if any(access.kind == "read" for access in found) else "written"
-    nothing = Write(BYTES, found[0].addr.trace.const(0, WORD))
+    nothing = Write(BYTES, found[0].addr.graph.const(0, WORD))
     shortens = "vl" in program.writes()  # at a fault, which then is no trap (V 7.7)
     return Program((nothing, *_noting(program.body, kind, shortens)))
 
@@ -113,5 +114,5 @@ def _noting(body: tuple[Statement, ...], kind: Kind, shortens: bool) -> Iterator
             yield from (Let(value) for value in noted[-1] if value.prim != "const")
     if noted:
         addrs, counts = zip(*noted, strict=True)
-        yield Write(ADDR, reduce(lambda a, b: a.trace.apply("min_u", a, b), addrs))
+        yield Write(ADDR, reduce(lambda a, b: a.graph.apply("min_u", a, b), addrs))
         yield Write(BYTES, reduce(lambda a, b: a + b, counts))

@@ -5,11 +5,12 @@ from __future__ import annotations
 from dataclasses import replace
 
 from rvsim.ir.prims import Attrs
-from rvsim.ir.trace import Function, Trace
+from rvsim.ir.program import NamedOperation
+from rvsim.ir.trace import Trace
 from rvsim.ir.value import Value, is_elementwise
 
 
-def relaned(function: Function, lanes: int) -> Function:
+def relaned(function: NamedOperation, lanes: int) -> NamedOperation:
     """A named operation on lanes, with `lanes` of them; its scalars stay scalars.
 
     Raises TypeError if anything in it is not elementwise.
@@ -17,7 +18,7 @@ def relaned(function: Function, lanes: int) -> Function:
     >>> from rvsim.ir.types import Type
     >>> with Trace() as t:
     ...     a = t.node("carried", (), ((0, 0), Type(32, 4)))
-    ...     doubled = Function("double", (a,), (a + 1,), ("",))
+    ...     doubled = NamedOperation("double", (a,), (a + 1,), ("",))
     >>> relaned(doubled, 16).results[0].type
     lanes[16, 32]
     """
@@ -37,7 +38,7 @@ def relaned(function: Function, lanes: int) -> Function:
         made[id(p)] if id(p) in made else _copy(trace, p, (), lanes) for p in function.params
     )
     results = tuple(made[id(r)] for r in function.results)
-    return Function(function.name, params, results, function.labels)
+    return NamedOperation(function.name, params, results, function.labels)
 
 
 def _copy(trace: Trace, value: Value, args: tuple[Value, ...], lanes: int) -> Value:

@@ -251,28 +251,13 @@ _define("read_array", _read_array, "element of a named array; attr: name")
 # Control.
 _define("invoke", _invoke,
         "result of a subprogram, run here if the condition is set, else 0; attr: "
-        "`trace.Subprogram`")  # fmt: skip
+        "`program.Subprogram`")  # fmt: skip
 _define("for", _for, "attrs: count, body region; carries args; leaves when the body says so")
-_define("call", _call, "a named operation, given by its definition; attr: `trace.Function`")
+_define("call", _call, "a named operation, given by its definition; attr: `program.NamedOperation`")
 _define(
     "carried", _attr_type, "parameter of a loop body or of a named operation; attrs: index, type"
 )
 _define("proj", _proj, "component attr of a tuple")
-
-STATEMENTS: Final = (
-    "Let",
-    "Store",
-    "Write",
-    "WriteX",
-    "WriteF",
-    "WriteV",
-    "WriteMask",
-    "WriteArray",
-    "Trap",
-    "If",
-    "Repeat",
-)
-"""Kinds of statement (`rvsim.ir.trace`); a back end has a rule for each of them as well."""
 
 
 def check_complete(backend: str, rules: Mapping[str, object], extra: Iterable[str] = ()) -> None:

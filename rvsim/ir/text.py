@@ -2,7 +2,7 @@
 
 Lanes are written as if they were one number, ``i`` being the lane number; a sign stands on the
 operator that has one (``<u``, ``>>s``, ``*hsu``).  Registers and CSRs on a right-hand side are
-those before the instruction, whatever stands in front of it.
+those before the instruction, whatever stands before it.
 """
 
 from __future__ import annotations
@@ -11,9 +11,25 @@ from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, Final
 
-from rvsim.ir import trace as tr
-from rvsim.ir.prims import STATEMENTS, check_complete
-from rvsim.ir.trace import Field, Program, Region, Statement
+from rvsim.ir.prims import check_complete
+from rvsim.ir.program import LoopBody, Program, inputs
+from rvsim.ir.statements import (
+    Field,
+    If,
+    Let,
+    RaiseTrap,
+    Repeat,
+    Statement,
+    Store,
+    Write,
+    WriteArray,
+    WriteF,
+    WriteMask,
+    WriteV,
+    WriteX,
+    check_statement_rules,
+    operands,
+)
 from rvsim.ir.types import Type
 from rvsim.ir.value import Value
 
@@ -36,8 +52,9 @@ def formula(
 ) -> str:
     """The statements of a program; `fields` puts registers and immediates in for their names.
 
-    >>> with tr.Trace() as t:
-    ...     tr.write_x("rd", tr.read_x("rs1") + tr.param("imm"))
+    >>> from rvsim import ir
+    >>> with ir.Trace() as t:
+    ...     ir.write_x("rd", ir.read_x("rs1") + ir.param("imm"))
     >>> formula(t.finish())
     'x[rd] = x[rs1] + imm'
     >>> formula(t.finish(), fields={"rd": 10, "rs1": 2, "imm": -16})
@@ -59,14 +76,14 @@ class _Writer:
         self.components: dict[tuple[int, int], Value] = {}
         statements = list(program.statements())
         for stmt in statements:
-            if not isinstance(stmt, tr.Let):
-                self.uses.update(id(v) for v in tr.operands(stmt))
+            if not isinstance(stmt, Let):
+                self.uses.update(id(v) for v in operands(stmt))
         for value in _written(statements):
-            self.uses.update(id(v) for v in tr.inputs(value))
+            self.uses.update(id(v) for v in inputs(value))
             if value.prim == "proj":
                 self.components[id(value.args[0]), value.attrs[0]] = value
         self.stores = any(
-            isinstance(s, tr.Store) or (isinstance(s, tr.Let) and s.value.prim == "store_lanes")
+            isinstance(s, Store) or (isinstance(s, Let) and s.value.prim == "store_lanes")
             for s in statements
         )
 
@@ -123,10 +140,10 @@ class _Writer:
 
     def block(self, body: tuple[Statement, ...]) -> None:
         for stmt in body:
-            STATEMENT_RULES[type(stmt).__name__](self, stmt)
+            STATEMENT_RULES[type(stmt)](self, stmt)
 
     def braces(self, write: Callable[[], None]) -> str:
-        """What `write` adds, in braces; names given inside are not known behind."""
+        """What `write` adds, in braces; names given inside are not known after them."""
         lines, names = self.lines, dict(self.names)
         self.lines = []
         write()
@@ -139,15 +156,15 @@ def _written(statements: Sequence[Statement]) -> list[Value]:
     roots = [
         v
         for s in statements
-        if not isinstance(s, tr.Let) or s.value.prim in _MEMORY
-        for v in tr.operands(s)
+        if not isinstance(s, Let) or s.value.prim in _MEMORY
+        for v in operands(s)
     ]
     seen: dict[int, Value] = {}
     while roots:
         value = roots.pop()
         if id(value) not in seen:
             seen[id(value)] = value
-            roots.extend(tr.inputs(value))
+            roots.extend(inputs(value))
     return list(seen.values())
 
 
@@ -325,8 +342,8 @@ def _invoke(g: _Writer, v: Value) -> Text:
 
 def _for(g: _Writer, v: Value) -> Text:
     """Statements for the loop; its components are the names of what it carries."""
-    count, region = v.attrs
-    assert isinstance(region, Region)
+    count, loop = v.attrs
+    assert isinstance(loop, LoopBody)
     g.loops += 1
     label = "" if g.loops == 1 else str(g.loops)
     index = f"j{label}"
@@ -336,12 +353,12 @@ def _for(g: _Writer, v: Value) -> Text:
         g.lines.append(f"{name} = {g.expr(first)}")
 
     def body() -> None:
-        g.names[id(region.index)] = index
-        g.names.update(zip(map(id, region.carried), names, strict=True))
-        results = [g.expr(r) for r in region.results]
-        leave = None if region.until is None else g.expr(region.until)
-        if leave is not None and region.until is not None:
-            leave = g.name(region.until, leave)
+        g.names[id(loop.index)] = index
+        g.names.update(zip(map(id, loop.carried), names, strict=True))
+        results = [g.expr(r) for r in loop.results]
+        leave = None if loop.until is None else g.expr(loop.until)
+        if leave is not None and loop.until is not None:
+            leave = g.name(loop.until, leave)
         g.lines.append(f"{', '.join(names)} = {', '.join(results)}")
         if leave is not None:
             g.lines.append(f"if ({leave}) {{ break }}")
@@ -448,7 +465,7 @@ RULES: Final[dict[str, Rule]] = {
 # -- statements
 
 
-def _let(g: _Writer, stmt: tr.Let) -> None:
+def _let(g: _Writer, stmt: Let) -> None:
     """Memory accesses stay where they are; state is read before it is written in any case."""
     value = stmt.value
     if value.prim not in _MEMORY or id(value) in g.names:
@@ -485,49 +502,49 @@ def _let(g: _Writer, stmt: tr.Let) -> None:
         g.lines.append(text)
 
 
-def _store(g: _Writer, stmt: tr.Store) -> None:
+def _store(g: _Writer, stmt: Store) -> None:
     g.lines.append(f"mem{stmt.value.type.width}[{g.expr(stmt.addr)}] = {g.expr(stmt.value)}")
 
 
-def _write(g: _Writer, stmt: tr.Write) -> None:
+def _write(g: _Writer, stmt: Write) -> None:
     g.lines.append(f"{stmt.name} = {g.expr(stmt.value)}")
 
 
-def _write_x(g: _Writer, stmt: tr.WriteX) -> None:
+def _write_x(g: _Writer, stmt: WriteX) -> None:
     if stmt.field == 0 or g.fields.get(str(stmt.field)) == 0:
         return
     g.lines.append(f"{g.register('x', stmt.field)} = {g.expr(stmt.value)}")
 
 
-def _write_f(g: _Writer, stmt: tr.WriteF) -> None:
+def _write_f(g: _Writer, stmt: WriteF) -> None:
     g.lines.append(f"{g.register('f', stmt.field)} = {g.expr(stmt.value)}")
 
 
-def _write_v(g: _Writer, stmt: tr.WriteV) -> None:
+def _write_v(g: _Writer, stmt: WriteV) -> None:
     target = g.register("v", stmt.field, stmt.reg_offset)
     part = f".byte[{stmt.byte_offset} ...]" if stmt.byte_offset else ""
     g.lines.append(f"{target}{part} = {g.expr(stmt.value)}")
 
 
-def _write_mask(g: _Writer, stmt: tr.WriteMask) -> None:
+def _write_mask(g: _Writer, stmt: WriteMask) -> None:
     g.lines.append(f"mask({g.register('v', stmt.field)}) = {g.expr(stmt.value)}")
 
 
-def _trap(g: _Writer, stmt: tr.Trap) -> None:
+def _trap(g: _Writer, stmt: RaiseTrap) -> None:
     tval = "" if stmt.tval.const == 0 else f", tval = {g.expr(stmt.tval)}"
     g.lines.append(f'trap({stmt.cause}, "{stmt.why}"{tval})')
 
 
-def _if(g: _Writer, stmt: tr.If) -> None:
+def _if(g: _Writer, stmt: If) -> None:
     cond = g.expr(stmt.cond)
     g.lines.append(f"if ({cond}) {g.braces(lambda: g.block(stmt.body))}")
 
 
-def _write_array(g: _Writer, stmt: tr.WriteArray) -> None:
+def _write_array(g: _Writer, stmt: WriteArray) -> None:
     g.lines.append(f"{stmt.name}[{g.expr(stmt.index)}] = {g.expr(stmt.value)}")
 
 
-def _repeat(g: _Writer, stmt: tr.Repeat) -> None:
+def _repeat(g: _Writer, stmt: Repeat) -> None:
     g.loops += 1
     index = "j" if g.loops == 1 else f"j{g.loops}"
     count = g.expr(stmt.count)
@@ -535,20 +552,19 @@ def _repeat(g: _Writer, stmt: tr.Repeat) -> None:
     g.lines.append(f"for ({index} < {count}) {g.braces(lambda: g.block(stmt.body))}")
 
 
-STATEMENT_RULES: Final[dict[str, Callable[[_Writer, Any], None]]] = {
-    "Let": _let,
-    "Store": _store,
-    "Write": _write,
-    "WriteX": _write_x,
-    "WriteF": _write_f,
-    "WriteV": _write_v,
-    "WriteMask": _write_mask,
-    "WriteArray": _write_array,
-    "Trap": _trap,
-    "If": _if,
-    "Repeat": _repeat,
+STATEMENT_RULES: Final[dict[type, Callable[[_Writer, Any], None]]] = {
+    Let: _let,
+    Store: _store,
+    Write: _write,
+    WriteX: _write_x,
+    WriteF: _write_f,
+    WriteV: _write_v,
+    WriteMask: _write_mask,
+    WriteArray: _write_array,
+    RaiseTrap: _trap,
+    If: _if,
+    Repeat: _repeat,
 }
 
 check_complete("text", RULES)
-if STATEMENT_RULES.keys() != set(STATEMENTS):
-    raise ImportError("back end text: statement rules are not those of rvsim.ir.prims.STATEMENTS")
+check_statement_rules("text", STATEMENT_RULES)

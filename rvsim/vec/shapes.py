@@ -12,7 +12,7 @@ from typing import Final, Literal
 from rvsim import ir
 from rvsim.config import Config
 from rvsim.ir import Value
-from rvsim.ir.trace import Field
+from rvsim.ir.statements import Field
 from rvsim.vec.vtype import VType
 
 Known = Literal["full", "vl", "vstart"]

@@ -12,7 +12,7 @@ from rvsim.cost import CostModel
 from rvsim.hart.state import State
 from rvsim.insn.registry import Context
 from rvsim.ir import Program
-from rvsim.ir.llvm.backend import Unit
+from rvsim.ir.llvm.backend import ModuleBuilder
 from rvsim.ir.llvm.engine import compile_module
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
@@ -91,10 +91,10 @@ def observe(machine: Machine, max_insns: int) -> list[Seen]:
 def check(seen: list[Seen], machine: Machine) -> None:
     assert machine.cost is not None
     state = CostModel(machine.cost.core).make_state(machine.config.vlen)
-    unit = Unit(machine.config.vlen, state.array_offsets)
+    builder = ModuleBuilder(machine.config.vlen, state.array_offsets)
     for n, one in enumerate(seen):
-        unit.add(one.program, f"f{n}", fields=one.fields)
-    compiled = compile_module(unit.module)
+        builder.add(one.program, f"f{n}", fields=one.fields)
+    compiled = compile_module(builder.module)
     for n, one in enumerate(seen):
         put_contents(state, one.before)
         compiled.function(f"f{n}")(state, machine.memory)

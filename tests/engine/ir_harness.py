@@ -12,11 +12,12 @@ from rvsim.hart.memory import GuestFault, Memory
 from rvsim.hart.state import State
 from rvsim.host.processor import Host
 from rvsim.ir import Type, Value
-from rvsim.ir.llvm.backend import Unit
-from rvsim.ir.llvm.engine import Function, compile_module
+from rvsim.ir.llvm.backend import ModuleBuilder
+from rvsim.ir.llvm.engine import NativeFunction, compile_module
 from rvsim.ir.numpy.backend import compile_python
 from rvsim.ir.numpy.runtime import GuestTrap
-from rvsim.ir.trace import Program, Trace
+from rvsim.ir.program import Program
+from rvsim.ir.trace import Trace
 
 VLEN = 256
 FIELDS = {"rd": 5, "rs1": 6, "rs2": 7, "rs3": 28, "vd": 0, "vs1": 8, "vs2": 16, "vs3": 24}
@@ -85,14 +86,14 @@ class Bench:
         self._python: dict[str, Callable[..., None]] = {}
 
     @cached_property
-    def _native(self) -> tuple[dict[str, Function], list[str]]:
+    def _native(self) -> tuple[dict[str, NativeFunction], list[str]]:
         """The functions by name, and the texts that `trap_why` counts."""
-        unit = Unit(VLEN, host=self.host)
+        builder = ModuleBuilder(VLEN, host=self.host)
         for index, program in enumerate(self.programs.values()):
-            unit.add(program, f"f{index}", fields=FIELDS)
-        compiled = compile_module(unit.module)
+            builder.add(program, f"f{index}", fields=FIELDS)
+        compiled = compile_module(builder.module)
         functions = {name: compiled.function(f"f{i}") for i, name in enumerate(self.programs)}
-        return functions, unit.whys
+        return functions, builder.whys
 
     def set(self, values: Sequence[Number], types: Sequence[Type]) -> None:
         self.state.buffer[:] = 0

@@ -7,11 +7,12 @@ import pytest
 from rvsim import ir
 from rvsim.hart.memory import Memory
 from rvsim.hart.state import State
-from rvsim.ir.llvm.backend import Unit
+from rvsim.ir.llvm.backend import ModuleBuilder
 from rvsim.ir.llvm.engine import compile_module
 from rvsim.ir.numpy.backend import compile_python, compile_subprogram
+from rvsim.ir.program import Program
 from rvsim.ir.text import formula
-from rvsim.ir.trace import Program, Trace
+from rvsim.ir.trace import Trace
 
 pytestmark = pytest.mark.compiled
 
@@ -29,9 +30,9 @@ def run(program: Program, engine: str, **arrays: list[int]) -> tuple[int, list[i
         for i, value in enumerate(values):
             state.arrays[name][i] = value
     if engine == "llvm":
-        unit = Unit(VLEN, state.array_offsets)
-        unit.add(program, "f", fields=FIELDS)
-        compile_module(unit.module).function("f")(state, MEMORY)
+        builder = ModuleBuilder(VLEN, state.array_offsets)
+        builder.add(program, "f", fields=FIELDS)
+        compile_module(builder.module).function("f")(state, MEMORY)
     else:
         scope = {"s": state.words} | {f"a_{name}": a for name, a in state.arrays.items()}
         for sub in program.subprograms():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from rvsim import ir
 from rvsim.hart.memory import PAGE, Memory, R, W
 from rvsim.ir import Value
-from rvsim.ir.trace import Program
+from rvsim.ir.program import Program
 
 from .ir_harness import FIELDS, Bench, Trapped, pack, traced, unpack
 

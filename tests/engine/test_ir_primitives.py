@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from rvsim import ir
 from rvsim.ir import Type, Value, bits, lanes, mask
 from rvsim.ir.prims import PRIMS
-from rvsim.ir.trace import Program
+from rvsim.ir.program import Program
 
 from .ir_harness import Bench, Number, deliver, operand, pack, traced, unpack
 

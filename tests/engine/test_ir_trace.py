@@ -9,9 +9,19 @@ import pytest
 
 from rvsim import ir
 from rvsim.ir import Trace, bits, lanes, mask
-from rvsim.ir import trace as tr
-from rvsim.ir.llvm.backend import Unit
-from rvsim.ir.prims import PRIMS, STATEMENTS, check_complete
+from rvsim.ir.llvm.backend import ModuleBuilder
+from rvsim.ir.prims import PRIMS, check_complete
+from rvsim.ir.state import when
+from rvsim.ir.statements import (
+    KINDS,
+    If,
+    Let,
+    Repeat,
+    Store,
+    Write,
+    WriteArray,
+    check_statement_rules,
+)
 
 from .ir_harness import FIELDS, Bench, Trapped, traced
 
@@ -62,7 +72,7 @@ def test_a_body_runs_only_inside_a_trace() -> None:
         (lambda: ir.shuffle(ir.read_v(1, 4, 8), [4]), "outside"),
         (lambda: ir.write_x("rd", ir.read("vl", 8)), "x registers hold"),
         (lambda: ir.write_mask("vd", ir.read_mask(0, 4)), "a mask of whole bytes"),
-        (lambda: tr.when(ir.read_x(1)).__enter__(), "a one-bit condition"),
+        (lambda: when(ir.read_x(1)).__enter__(), "a one-bit condition"),
         (lambda: ir.for_(2, [ir.read_x(1)], lambda i, x: (ir.trunc(x, 8),)), "other types"),
     ],
 )
@@ -132,9 +142,9 @@ def test_when_keeps_or_drops_statements_under_a_constant() -> None:
             pass
 
     program = traced(body)
-    writes = [s for s in program.statements() if isinstance(s, tr.Write)]
+    writes = [s for s in program.statements() if isinstance(s, Write)]
     assert [w.value.const for w in writes] == [2, 3]
-    assert sum(isinstance(s, tr.If) for s in program.body) == 1
+    assert sum(isinstance(s, If) for s in program.body) == 1
 
 
 def test_a_program_names_its_fields_and_state() -> None:
@@ -348,7 +358,7 @@ def test_memory_accesses_are_evaluated_once() -> None:
             ir.write("vstart", fault)
             ir.trap(15, "store page fault", fault)
 
-    lets = [s.value.prim for s in traced(body).statements() if isinstance(s, tr.Let)]
+    lets = [s.value.prim for s in traced(body).statements() if isinstance(s, Let)]
     assert lets.count("store_lanes") == 1
 
 
@@ -363,20 +373,25 @@ def test_a_back_end_without_a_rule_is_refused() -> None:
         check_complete("demo", rules)
 
 
+def test_a_back_end_without_a_rule_for_a_statement_is_refused() -> None:
+    with pytest.raises(ImportError, match=r"back end demo: .* rvsim\.ir\.statements"):
+        check_statement_rules("demo", dict.fromkeys(KINDS[1:]))
+
+
 def test_all_kinds_of_statements_are_in_these_tests() -> None:
-    seen = {type(s).__name__ for p in bench().programs.values() for s in p.statements()}
-    elsewhere = {"Store", "WriteArray", "Repeat"}  # test_ir_memory.py, test_ir_arrays.py
-    assert seen | elsewhere == set(STATEMENTS)
+    seen = {type(s) for p in bench().programs.values() for s in p.statements()}
+    elsewhere = {Store, WriteArray, Repeat}  # test_ir_memory.py, test_ir_arrays.py
+    assert seen | elsewhere == set(KINDS)
 
 
 def test_llvm_needs_a_value_for_each_field() -> None:
-    unit = Unit(vlen=256)
+    builder = ModuleBuilder(vlen=256)
     with pytest.raises(KeyError, match="no value for the operand fields rs1, rs2"):
-        unit.add(traced(exchange), "f", fields={})
+        builder.add(traced(exchange), "f", fields={})
 
 
 def test_llvm_refuses_registers_past_the_file() -> None:
     """Instructions check their register groups; compiled code must not reach beyond the state."""
     program = traced(lambda: ir.write_v("vd", ir.const(0, lanes(64, 8))))
     with pytest.raises(ValueError, match="v31 reaches past v31"):
-        Unit(vlen=256).add(program, "f", fields={"vd": 31})
+        ModuleBuilder(vlen=256).add(program, "f", fields={"vd": 31})

@@ -13,7 +13,7 @@ from rvsim import ir
 from rvsim.host.processor import LEVELS, Host, baseline, find_host, usable_hosts
 from rvsim.ir import Value
 from rvsim.ir.llvm import host as llvm_host
-from rvsim.ir.llvm.backend import Unit
+from rvsim.ir.llvm.backend import ModuleBuilder
 from rvsim.ir.llvm.engine import target_machine
 
 from .ir_harness import FIELDS, VLEN, Bench, pack, traced, unpack
@@ -182,10 +182,10 @@ def test_every_intrinsic_is_an_instruction_of_the_processors_it_is_for(host: Hos
 @pytest.mark.parametrize("host", HOSTS[2:], ids=lambda host: host.cpu)
 def test_integers_are_computed_without_floating_point(host: Host) -> None:
     """LLVM sees no flags, so that it may compute integers in ways that raise them."""
-    unit = Unit(VLEN, host=host)
+    builder = ModuleBuilder(VLEN, host=host)
     for name, case in CASES.items():
-        unit.add(case.program, name, fields=FIELDS)
-    code = target_machine(host, opt=2).emit_assembly(llvm.parse_assembly(str(unit.module)))
+        builder.add(case.program, name, fields=FIELDS)
+    code = target_machine(host, opt=2).emit_assembly(llvm.parse_assembly(str(builder.module)))
     assert FLOATING_POINT.findall(code) == []
 
 

@@ -16,7 +16,8 @@ from rvsim.ir import Value
 from rvsim.ir.llvm.backend import lower
 from rvsim.ir.llvm.engine import compile_module
 from rvsim.ir.numpy.backend import compile_python
-from rvsim.ir.trace import Program, Trace
+from rvsim.ir.program import Program
+from rvsim.ir.trace import Trace
 
 FORMATS = {"f16": fp.F16, "bf16": fp.BF16, "f32": fp.F32, "f64": fp.F64}
 FIELDS = {"vs1": 0, "vs2": 4, "vs3": 8, "vd": 16, "vm": 24, "rs1": 10, "rs2": 11, "rs3": 12,

@@ -22,7 +22,7 @@ from rvsim.insn.decode import problems
 from rvsim.insn.isa import isa
 from rvsim.ir.numpy.backend import compile_python
 from rvsim.ir.numpy.host import HOST, Outcome, base_name
-from rvsim.ir.trace import Program
+from rvsim.ir.program import Program
 from rvsim.profiles import profile
 from rvsim.vec.vtype import VType
 from tests.isa.float_bench import Bench

@@ -23,7 +23,8 @@ from rvsim.engine.jit.lower import RegionLowerer
 from rvsim.engine.jit.operations import host_float
 from rvsim.host.processor import Host, baseline, find_host, usable_hosts
 from rvsim.ir.llvm.build import I8, I64, PTR, Frame, at, element_type, llvm_type, new_module
-from rvsim.ir.trace import Function, Trace
+from rvsim.ir.program import NamedOperation
+from rvsim.ir.trace import Trace
 from rvsim.ir.types import Type
 from tests.isa.test_softfloat import CASES, IEEE, Case, Rows, arithmetic
 
@@ -37,7 +38,7 @@ pytestmark = [
 ]
 
 
-def traced(case: Case, lanes: int | None) -> Function:
+def traced(case: Case, lanes: int | None) -> NamedOperation:
     """The case as a definition: its result and the flags that are not the host's, in 8 bits."""
     with Trace() as trace:
         params = [
@@ -48,7 +49,7 @@ def traced(case: Case, lanes: int | None) -> Function:
         outcome = case.body(*params, mode)
         value, flags = outcome if isinstance(outcome, tuple) else (outcome, None)
         word = flags.accrued() if flags is not None else ir.const(0, 64)
-    return Function(case.id, (*params, mode), (value, word), ("", "flags"))
+    return NamedOperation(case.id, (*params, mode), (value, word), ("", "flags"))
 
 
 def uses_host(case: Case) -> bool:
@@ -68,7 +69,7 @@ def uses_host(case: Case) -> bool:
 HOST_CASES = [case for case in CASES if uses_host(case)]
 
 
-def rows_module(function: Function, host: Host) -> Any:
+def rows_module(function: NamedOperation, host: Host) -> Any:
     """``rows(results, flags, *columns, count, frm)``: one round of a loop for each row."""
     floating_point = host_float(host)
     assert floating_point is not None

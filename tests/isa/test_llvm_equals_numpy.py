@@ -20,7 +20,7 @@ from rvsim.insn.units import Unit
 from rvsim.ir.llvm import backend as llvm_backend
 from rvsim.ir.llvm.engine import Compiled, compile_module
 from rvsim.ir.numpy.runtime import GuestTrap
-from rvsim.ir.trace import Program
+from rvsim.ir.program import Program
 from tests.harness import M64, PAGES, VECTOR_CSRS, Outcome, arguments, differences, engine, observe
 from tests.isa.variants import Situation, Variant, supported, variants
 

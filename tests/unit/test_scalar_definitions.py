@@ -3,14 +3,14 @@
 from rvsim.config import Config
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Context
-from rvsim.ir.trace import Trap
+from rvsim.ir.statements import RaiseTrap
 
 
 def test_a_jump_needs_four_byte_alignment_without_compressed_instructions() -> None:
     jal = isa().by_name["jal"]
     for extensions, traps in (({"i"}, True), ({"i", "zca"}, False), ({"i", "c"}, False)):
         traced = jal.trace(Context(jal, Config(frozenset(extensions)), {"rd=0": 0}))
-        causes = [s.cause for s in traced.statements() if isinstance(s, Trap)]
+        causes = [s.cause for s in traced.statements() if isinstance(s, RaiseTrap)]
         assert causes == ([0] if traps else []), extensions
 
 

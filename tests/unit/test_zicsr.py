@@ -8,7 +8,8 @@ from rvsim.config import Config
 from rvsim.insn.base.csrs import CSRS, note, refusal
 from rvsim.insn.isa import isa
 from rvsim.insn.registry import Context
-from rvsim.ir.trace import Program, Trap
+from rvsim.ir.program import Program
+from rvsim.ir.statements import RaiseTrap
 
 PROFILE = Config(frozenset({"i", "zicsr", "zicntr", "v"}), vlen=256)
 
@@ -19,7 +20,7 @@ def program(name: str, csr: int, *, rs1: int = 1, config: Config = PROFILE) -> P
 
 
 def trap_of(program: Program) -> str | None:
-    traps = [s for s in program.statements() if isinstance(s, Trap)]
+    traps = [s for s in program.statements() if isinstance(s, RaiseTrap)]
     assert all(t.cause == 2 for t in traps)
     return traps[0].why if traps else None
 
@@ -60,7 +61,7 @@ def test_every_register_reads_and_writes_under_a_full_profile() -> None:
     for csr in CSRS.values():
         name = "csrrs" if csr.write is None else "csrrw"
         traced = program(name, csr.number, rs1=0, config=full)
-        assert not [s for s in traced.body if isinstance(s, Trap)], csr.name
+        assert not [s for s in traced.body if isinstance(s, RaiseTrap)], csr.name
 
 
 def test_user_mode_profiles_have_no_register_of_machine_mode() -> None:

@@ -17,7 +17,8 @@ from rvsim.ir.known import known
 from rvsim.ir.llvm.backend import subprogram_function
 from rvsim.ir.llvm.build import I64, PTR, Frame
 from rvsim.ir.llvm.state import BufferState
-from rvsim.ir.trace import Program, Subprogram, WriteArray
+from rvsim.ir.program import Program, Subprogram
+from rvsim.ir.statements import WriteArray
 
 Element = tuple[str, int]
 

@@ -18,7 +18,7 @@ from rvsim.engine.jit.registers import RegionState
 from rvsim.ir import Program
 from rvsim.ir.accesses import access_of
 from rvsim.ir.llvm.build import I64, PTR, at
-from rvsim.ir.trace import If, Statement, Write
+from rvsim.ir.statements import If, Statement, Write
 from rvsim.ir.types import WORD
 from rvsim.ir.value import Value
 
@@ -89,6 +89,6 @@ def _with_traffic(body: tuple[Statement, ...]) -> tuple[Statement, ...]:
             moved[word] = moved[word] + nbytes if word in moved else nbytes
     for word, nbytes in moved.items():
         # A node of its own, as a word may be added to more than once.
-        before = Value(nbytes.trace, "read", (), (word, WORD), WORD)
+        before = Value(nbytes.graph, "read", (), (word, WORD), WORD)
         statements.append(Write(word, before + nbytes))
     return tuple(statements)

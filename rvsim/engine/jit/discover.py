@@ -21,7 +21,7 @@ from rvsim.insn.decode import Decoded, problems
 from rvsim.insn.units import Unit
 from rvsim.ir import Program
 from rvsim.ir.known import known
-from rvsim.ir.trace import Write, WriteX
+from rvsim.ir.statements import Write, WriteX
 from rvsim.vec.vtype import VType
 
 _M64: Final = (1 << 64) - 1

@@ -31,7 +31,8 @@ from rvsim.engine.jit.table import ENTRY_BYTES, PC_BITS, TABLE_BITS
 from rvsim.hart.state import RING, SLOT
 from rvsim.ir.llvm.backend import Lowerer
 from rvsim.ir.llvm.build import I64, PTR, Frame, at, host_of
-from rvsim.ir.trace import READS, Function, Program, Statement, Trap, Write
+from rvsim.ir.program import READS, NamedOperation, Program
+from rvsim.ir.statements import RaiseTrap, Statement, Write
 
 NEXT: Final = 0
 """The region was left between instructions: go on at the pc."""
@@ -52,7 +53,7 @@ class RegionLowerer(Lowerer):
     span: Check | None = None
     """What the scalar access of the step has to check, if not just its own bytes."""
 
-    def call(self, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
+    def call(self, function: NamedOperation, args: Sequence[Any]) -> tuple[Any, ...]:
         found = by_host(self, self.host_float, function, args) if self.host_float else None
         return by_softfloat(self, function, args) if found is None else found
 
@@ -99,13 +100,13 @@ class RegionLowerer(Lowerer):
 
 
 def _leaves(stmt: Statement) -> bool:
-    return isinstance(stmt, Trap) or (isinstance(stmt, Write) and stmt.name == "note")
+    return isinstance(stmt, RaiseTrap) or (isinstance(stmt, Write) and stmt.name == "note")
 
 
 class WideLowerer(StripLowerer, RegionLowerer):
     """Lowers steps with wide register groups."""
 
-    def call_strip(self, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
+    def call_strip(self, function: NamedOperation, args: Sequence[Any]) -> tuple[Any, ...]:
         plain = RegionLowerer(self.b, self.frame, self.state, self.memory, self.fields)
         plain.host_float = self.host_float
         return plain.call(function, args)

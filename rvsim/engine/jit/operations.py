@@ -20,7 +20,7 @@ from rvsim.ir.llvm import build
 from rvsim.ir.llvm.backend import Lowerer
 from rvsim.ir.llvm.build import Frame
 from rvsim.ir.llvm.memory import GuestMemory
-from rvsim.ir.trace import Function
+from rvsim.ir.program import NamedOperation
 from rvsim.ir.value import Value
 
 SOFT_BITS: Final = 256
@@ -39,7 +39,7 @@ def host_float(host: Host) -> HostFloat | None:
     return None if env is None else HostFloat(env, host)
 
 
-def wants_mode(host: HostFloat, function: Function) -> bool:
+def wants_mode(host: HostFloat, function: NamedOperation) -> bool:
     """Whether the host computes the operation, in the rounding mode that it is in."""
     return (
         host.needs_mode(function.name)
@@ -47,7 +47,9 @@ def wants_mode(host: HostFloat, function: Function) -> bool:
     )
 
 
-def by_host(g: Any, host: HostFloat, function: Function, args: Sequence[Any]) -> Results | None:
+def by_host(
+    g: Any, host: HostFloat, function: NamedOperation, args: Sequence[Any]
+) -> Results | None:
     """The results of an operation that the host has; None for another."""
     rule = host.rule(function.name, build.element_type(args[0]).width)
     if rule is None:
@@ -95,7 +97,7 @@ def _either(
     return tuple(build.join(b, (x, one), (y, another)) for x, y in zip(first, second, strict=True))
 
 
-def by_softfloat(g: Lowerer, function: Function, args: Sequence[Any]) -> Results:
+def by_softfloat(g: Lowerer, function: NamedOperation, args: Sequence[Any]) -> Results:
     """The results of the definition: in place if it is short, else of a function of the module."""
     if _size(function) <= IN_PLACE:
         return Lowerer.call(g, function, args)
@@ -120,7 +122,7 @@ def _lanes(b: Any, value: Any, start: int, size: int) -> Any:
     return build.pick(b, value, range(start, min(start + size, value.type.count)))
 
 
-def _size(function: Function) -> int:
+def _size(function: NamedOperation) -> int:
     """Values in a definition, as far as it matters."""
     seen: set[int] = set()
     waiting: list[Value] = list(function.results)
@@ -132,7 +134,7 @@ def _size(function: Function) -> int:
     return len(seen)
 
 
-def _outlined(b: Any, function: Function, args: Sequence[Any]) -> Results:
+def _outlined(b: Any, function: NamedOperation, args: Sequence[Any]) -> Results:
     types = [a.type for a in args]
     name = f"{function.name} {', '.join(map(str, types))}"
     callee = b.module.globals.get(name) or _define(b.module, name, function, types)
@@ -140,7 +142,7 @@ def _outlined(b: Any, function: Function, args: Sequence[Any]) -> Results:
     return tuple(b.extract_value(together, i) for i in range(len(function.results)))
 
 
-def _define(module: Any, name: str, function: Function, types: Sequence[Any]) -> Any:
+def _define(module: Any, name: str, function: NamedOperation, types: Sequence[Any]) -> Any:
     """A function of the module that computes the definition."""
     lanes = max((t.count for t in types if isinstance(t, ir.VectorType)), default=None)
     if lanes is not None:
@@ -159,7 +161,7 @@ def _define(module: Any, name: str, function: Function, types: Sequence[Any]) ->
     return callee
 
 
-def _definition(b: Any, frame: Frame, function: Function, args: Sequence[Any]) -> Results:
+def _definition(b: Any, frame: Frame, function: NamedOperation, args: Sequence[Any]) -> Results:
     """The results of a definition, which reaches neither state nor memory."""
     nothing: Any = None
     memory = GuestMemory(nothing, nothing, nothing, frame)

@@ -21,7 +21,8 @@ from rvsim.hart.state import F_BASE, SLOT, V_OFFSET, X_BASE
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I8, I64, PTR, Frame, at
 from rvsim.ir.llvm.state import StateAccess
-from rvsim.ir.trace import Program, Subprogram, Write, WriteF, WriteMask, WriteV, WriteX
+from rvsim.ir.program import Program, Subprogram
+from rvsim.ir.statements import Write, WriteF, WriteMask, WriteV, WriteX
 from rvsim.ir.types import Type
 
 

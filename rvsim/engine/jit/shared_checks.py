@@ -15,7 +15,7 @@ from typing import Final
 from rvsim.engine.jit.discover import Step
 from rvsim.hart.memory import PAGE
 from rvsim.ir.known import known
-from rvsim.ir.trace import Let, Statement, Store, WriteX
+from rvsim.ir.statements import Let, Statement, Store, WriteX
 from rvsim.ir.value import Value
 
 COVERED: Final = (0, 0)

@@ -5,45 +5,39 @@ No `nsw`, `nuw` or fast-math: guest arithmetic wraps.
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I1, llvm_type
 from rvsim.ir.llvm.host import confuses_masked_logic, shifts_by_floating_point
+from rvsim.ir.llvm.lowering import Lowering, ValueRule
 from rvsim.ir.value import Value
 
-if TYPE_CHECKING:
-    from rvsim.ir.llvm.backend import Lowerer
 
-Rule = Callable[..., Any]
-"""``rule(lowerer, node, *operands)`` with the operands as LLVM values."""
-
-
-def _builder(method: str) -> Rule:
+def _builder(method: str) -> ValueRule:
     return lambda g, v, a, b: getattr(g.b, method)(a, b)
 
 
-def _compare(symbol: str, *, signed: bool = False) -> Rule:
+def _compare(symbol: str, *, signed: bool = False) -> ValueRule:
     method = "icmp_signed" if signed else "icmp_unsigned"
     return lambda g, v, a, b: getattr(g.b, method)(symbol, a, b)
 
 
-def _intrinsic(name: str, *flags: Any) -> Rule:
+def _intrinsic(name: str, *flags: Any) -> ValueRule:
     return lambda g, v, *args: build.intrinsic(g.b, name, [*args, *flags])
 
 
-def _shift(method: str) -> Rule:
+def _shift(method: str) -> ValueRule:
     """LLVM's shifts are poison from the width on; the primitive takes the amount modulo it."""
 
-    def rule(g: Lowerer, v: Value, a: Any, amount: Any) -> Any:
+    def rule(g: Lowering, v: Value, a: Any, amount: Any) -> Any:
         limit = build.filled(amount.type, v.type.width - 1)
         return getattr(g.b, method)(a, g.b.and_(amount, limit))
 
     return rule
 
 
-def _shl(g: Lowerer, v: Value, a: Any, amount: Any) -> Any:
+def _shl(g: Lowering, v: Value, a: Any, amount: Any) -> Any:
     host, by_lanes = build.host_of(g.b.module), v.type.lanes is not None
     if by_lanes and v.args[1].const is None and shifts_by_floating_point(host, v.type.width):
         return _shl_by_bits(g.b, a, amount)
@@ -60,8 +54,8 @@ def _shl_by_bits(b: Any, a: Any, amount: Any) -> Any:
     return a
 
 
-def _mulh(extend_a: str, extend_b: str) -> Rule:
-    def rule(g: Lowerer, v: Value, a: Any, b: Any) -> Any:
+def _mulh(extend_a: str, extend_b: str) -> ValueRule:
+    def rule(g: Lowering, v: Value, a: Any, b: Any) -> Any:
         width = v.type.width
         wide = llvm_type(v.type.with_width(2 * width))
         product = g.b.mul(getattr(g.b, extend_a)(a, wide), getattr(g.b, extend_b)(b, wide))
@@ -70,8 +64,8 @@ def _mulh(extend_a: str, extend_b: str) -> Rule:
     return rule
 
 
-def _divide(method: str, *, signed: bool) -> Rule:
-    def rule(g: Lowerer, v: Value, a: Any, b: Any) -> Any:
+def _divide(method: str, *, signed: bool) -> ValueRule:
+    def rule(g: Lowering, v: Value, a: Any, b: Any) -> Any:
         bad = g.b.icmp_unsigned("==", b, build.filled(b.type, 0))
         if signed:
             least = build.filled(a.type, 1 << (v.type.width - 1))
@@ -85,15 +79,15 @@ def _divide(method: str, *, signed: bool) -> Rule:
     return rule
 
 
-def _resize(method: str) -> Rule:
+def _resize(method: str) -> ValueRule:
     return lambda g, v, a: getattr(g.b, method)(a, llvm_type(v.type))
 
 
-def _not(g: Lowerer, v: Value, a: Any) -> Any:
+def _not(g: Lowering, v: Value, a: Any) -> Any:
     return g.b.xor(a, build.filled(a.type, v.type.ones))
 
 
-def _where(g: Lowerer, v: Value, cond: Any, yes: Any, no: Any) -> Any:
+def _where(g: Lowering, v: Value, cond: Any, yes: Any, no: Any) -> Any:
     host = build.host_of(g.b.module)
     if v.args[0].type.is_mask and confuses_masked_logic(host, v.type.width):
         yes, no = (
@@ -109,15 +103,15 @@ def _is_logic(value: Value) -> bool:
     return value.prim in ("and", "or", "xor", "not")
 
 
-def _bswap(g: Lowerer, v: Value, a: Any) -> Any:
+def _bswap(g: Lowering, v: Value, a: Any) -> Any:
     return a if v.type.width == 8 else build.intrinsic(g.b, "bswap", [a])
 
 
-def _bitrev8(g: Lowerer, v: Value, a: Any) -> Any:
+def _bitrev8(g: Lowering, v: Value, a: Any) -> Any:
     return build.intrinsic(g.b, "bitreverse", [_bswap(g, v, a)])
 
 
-ELEMENT_RULES: Final[dict[str, Rule]] = {
+ELEMENT_RULES: Final[dict[str, ValueRule]] = {
     "add": _builder("add"),
     "sub": _builder("sub"),
     "mul": _builder("mul"),

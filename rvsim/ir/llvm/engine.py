@@ -19,7 +19,7 @@ from rvsim.host.processor import Host
 from rvsim.ir.llvm.build import host_of
 
 _SIGNATURE: Final = ctypes.CFUNCTYPE(ctypes.c_int64, *[ctypes.c_void_p] * 3, ctypes.c_uint64)
-Function = Callable[[State, Memory], int]
+NativeFunction = Callable[[State, Memory], int]
 
 
 @cache
@@ -49,7 +49,7 @@ class Compiled:
     library: Any
     engine: Any
 
-    def function(self, name: str) -> Function:
+    def function(self, name: str) -> NativeFunction:
         """``f(state, memory)``: 0 retired, 1 trapped."""
         entry = _SIGNATURE(self.library[name])
 

@@ -6,58 +6,56 @@ Where no instruction of the host packs lanes, they go through a stack slot in a 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any, Final
 
 from llvmlite import ir
 
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I8, I32, I64, at
 from rvsim.ir.llvm.host import compress_bytes
+from rvsim.ir.llvm.lowering import Lowering, ValueRule
 from rvsim.ir.value import Value
 
-if TYPE_CHECKING:
-    from rvsim.ir.llvm.backend import Lowerer
 
-
-def splat(g: Lowerer, v: Value, scalar: Any) -> Any:
+def _splat(g: Lowering, v: Value, scalar: Any) -> Any:
     if v.const is not None:
         return build.filled(build.llvm_type(v.type), v.const)
     return build.splat(g.b, scalar, v.attrs[0])
 
 
-def iota(g: Lowerer, v: Value) -> Any:
+def _iota(g: Lowering, v: Value) -> Any:
     numbers = [i & v.type.ones for i in range(v.type.lanes or 0)]
     return ir.Constant(build.llvm_type(v.type), numbers)
 
 
-def extract(g: Lowerer, v: Value, a: Any) -> Any:
+def _extract(g: Lowering, v: Value, a: Any) -> Any:
     return g.b.extract_element(a, I32(v.attrs[0]))
 
 
-def insert(g: Lowerer, v: Value, a: Any, element: Any) -> Any:
+def _insert(g: Lowering, v: Value, a: Any, element: Any) -> Any:
     return g.b.insert_element(a, element, I32(v.attrs[0]))
 
 
-def shuffle(g: Lowerer, v: Value, a: Any) -> Any:
+def _shuffle(g: Lowering, v: Value, a: Any) -> Any:
     return build.pick(g.b, a, v.attrs[0])
 
 
-def concat(g: Lowerer, v: Value, *parts: Any) -> Any:
+def _concat(g: Lowering, v: Value, *parts: Any) -> Any:
     return build.concat(g.b, parts)
 
 
-def bitcast(g: Lowerer, v: Value, a: Any) -> Any:
+def _bitcast(g: Lowering, v: Value, a: Any) -> Any:
     return g.b.bitcast(a, build.llvm_type(v.type))
 
 
-def compress(g: Lowerer, v: Value, a: Any, selected: Any) -> Any:
+def _compress(g: Lowering, v: Value, a: Any, selected: Any) -> Any:
     size = compress_bytes(build.host_of(g.b.module), v.type.width) * 8 // v.type.width
     if v.type.width >= 8 and size:
         return _compress_parts(g, a, selected, size)
     return _compress_in_memory(g, v, a, selected)
 
 
-def _compress_parts(g: Lowerer, a: Any, selected: Any, size: int) -> Any:
+def _compress_parts(g: Lowering, a: Any, selected: Any, size: int) -> Any:
     """Parts that one instruction packs, each stored behind the lanes of those before it."""
     b, n, element = g.b, build.lane_count(a), build.element_type(a)
     if n <= size:
@@ -85,7 +83,7 @@ def _packed(b: Any, a: Any, selected: Any) -> Any:
     return build.pick(b, _packed(b, wide, mask), range(n))
 
 
-def _compress_in_memory(g: Lowerer, v: Value, a: Any, selected: Any) -> Any:
+def _compress_in_memory(g: Lowering, v: Value, a: Any, selected: Any) -> Any:
     n, element = build.lane_count(a), _stored(a)
     source, flags = g.frame.spill(g.b, a), g.frame.spill(g.b, selected)
     out = g.frame.spill(g.b, build.filled(build.vector(n, element.width), 0))
@@ -104,7 +102,7 @@ def _compress_in_memory(g: Lowerer, v: Value, a: Any, selected: Any) -> Any:
     return g.b.trunc(lanes, build.llvm_type(v.type)) if width < 8 else lanes
 
 
-def prefix_count(g: Lowerer, v: Value, mask: Any) -> Any:
+def _prefix_count(g: Lowering, v: Value, mask: Any) -> Any:
     """Sums over 1, 2, 4 … lanes before each, in the narrowest lanes that can hold them."""
     n, width = build.lane_count(mask), v.attrs[0]
     narrow = min(width, 8 if n <= 1 << 8 else 16 if n <= 1 << 16 else 32)
@@ -121,7 +119,7 @@ def _moved_up(b: Any, lanes: Any, distance: int) -> Any:
     return build.pick(b, lanes, [i - distance if i >= distance else n for i in range(n)])
 
 
-def count(g: Lowerer, v: Value, mask: Any) -> Any:
+def _count_lanes(g: Lowering, v: Value, mask: Any) -> Any:
     return _count(g.b, mask)
 
 
@@ -129,7 +127,7 @@ def _count(b: Any, mask: Any) -> Any:
     return build.resized(b, build.intrinsic(b, "ctpop", [build.mask_word(b, mask)]), 64)
 
 
-def first(g: Lowerer, v: Value, mask: Any) -> Any:
+def _first(g: Lowering, v: Value, mask: Any) -> Any:
     word = build.mask_word(g.b, mask)
     return build.resized(g.b, build.intrinsic(g.b, "cttz", [word, build.I1(0)]), 64)
 
@@ -137,12 +135,12 @@ def first(g: Lowerer, v: Value, mask: Any) -> Any:
 _REDUCTION = {"min_u": "umin", "max_u": "umax", "min_s": "smin", "max_s": "smax"}
 
 
-def reduce(g: Lowerer, v: Value, a: Any) -> Any:
+def _reduce(g: Lowering, v: Value, a: Any) -> Any:
     kind = _REDUCTION.get(v.attrs[0], v.attrs[0])
     return build.intrinsic(g.b, f"vector.reduce.{kind}", [a], build.element_type(a))
 
 
-def group_sum(g: Lowerer, v: Value, a: Any) -> Any:
+def _group_sum(g: Lowering, v: Value, a: Any) -> Any:
     size, n = v.attrs[0], build.lane_count(a)
     total = build.pick(g.b, a, range(0, n, size))
     for k in range(1, size):
@@ -154,3 +152,20 @@ def _stored(lanes: Any) -> Any:
     """The type that one lane has in a stack slot: bits are bytes there."""
     width = build.element_type(lanes).width
     return ir.IntType(max(width, 8))
+
+
+LANE_RULES: Final[dict[str, ValueRule]] = {
+    "splat": _splat,
+    "iota": _iota,
+    "extract": _extract,
+    "insert": _insert,
+    "shuffle": _shuffle,
+    "concat": _concat,
+    "bitcast": _bitcast,
+    "compress": _compress,
+    "prefix_count": _prefix_count,
+    "count": _count_lanes,
+    "first": _first,
+    "reduce": _reduce,
+    "group_sum": _group_sum,
+}

@@ -9,17 +9,15 @@ through memory in a loop.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from llvmlite import ir
 
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I64, at
 from rvsim.ir.llvm.host import Permute, permute
+from rvsim.ir.llvm.lowering import Lowering
 from rvsim.ir.value import Value
-
-if TYPE_CHECKING:
-    from rvsim.ir.llvm.backend import Lowerer
 
 MAX_LOOKUPS: Final = 16
 """Look-ups in parts of a table by parts of an index, at most: beyond, the loop is as fast."""
@@ -28,7 +26,7 @@ SLIDE_LOOKUPS: Final = 4
 """The same for a slide: beyond, a load from where the lanes were just stored is faster."""
 
 
-def take(g: Lowerer, v: Value, a: Any, index: Any) -> Any:
+def take(g: Lowering, v: Value, a: Any, index: Any) -> Any:
     """Lanes of `a` at `index`, 0 from past its end."""
     source = v.args[1]
     n, m, width = build.lane_count(a), build.lane_count(index), _width(a)
@@ -163,7 +161,7 @@ def _permuted(b: Any, how: Permute, table: Any, numbers: Any, type_: Any) -> Any
 # -- in memory
 
 
-def _slide_in_memory(g: Lowerer, a: Any, direction: int, offset: Any) -> Any:
+def _slide_in_memory(g: Lowering, a: Any, direction: int, offset: Any) -> Any:
     """A window that moves over the lanes, with zeros on the side where it may leave them."""
     b, n, element = g.b, build.lane_count(a), build.element_type(a)
     slot = g.frame.array(2 * n, element.width)
@@ -175,7 +173,7 @@ def _slide_in_memory(g: Lowerer, a: Any, direction: int, offset: Any) -> Any:
     return b.load(at(b, slot, start, element), typ=a.type, align=1)
 
 
-def _take_in_memory(g: Lowerer, a: Any, index: Any) -> Any:
+def _take_in_memory(g: Lowering, a: Any, index: Any) -> Any:
     source, indices = g.frame.spill(g.b, a), g.frame.spill(g.b, index)
     n, m = build.lane_count(a), build.lane_count(index)
     index_type, width = build.element_type(index), build.element_type(a).width

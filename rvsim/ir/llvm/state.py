@@ -13,7 +13,7 @@ from typing import Any
 
 from rvsim.hart.state import F_BASE, SLOT, V_OFFSET, X_BASE
 from rvsim.ir.llvm.build import I64, at, total_bits
-from rvsim.ir.trace import Subprogram
+from rvsim.ir.program import Subprogram
 
 
 class StateAccess(ABC):

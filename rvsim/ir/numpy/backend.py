@@ -18,10 +18,26 @@ from collections.abc import Callable
 from typing import Any, Final
 
 from rvsim.hart.state import F_BASE, SLOT, X_BASE
-from rvsim.ir import trace as tr
 from rvsim.ir.numpy.host import HOST, base_name
-from rvsim.ir.prims import STATEMENTS, check_complete
-from rvsim.ir.trace import Program, Region, Statement
+from rvsim.ir.prims import check_complete
+from rvsim.ir.program import LoopBody, NamedOperation, Program, Subprogram, inputs
+from rvsim.ir.statements import (
+    Field,
+    If,
+    Let,
+    RaiseTrap,
+    Repeat,
+    Statement,
+    Store,
+    Write,
+    WriteArray,
+    WriteF,
+    WriteMask,
+    WriteV,
+    WriteX,
+    check_statement_rules,
+    operands,
+)
 from rvsim.ir.types import Type
 from rvsim.ir.value import Value
 
@@ -51,7 +67,7 @@ def compile_python(
     return f"{made_once}def {name}({', '.join(program.params())}):\n{body}\n"
 
 
-def compile_subprogram(sub: tr.Subprogram) -> str:
+def compile_subprogram(sub: Subprogram) -> str:
     """Source of the function of a subprogram, named as it is."""
     emitter = _Emitter(sub.program, frozenset(), events=False, results=(sub.result,))
     emitter.block(sub.program.body)
@@ -79,13 +95,13 @@ class _Emitter:
         self.fresh = 0
         self.uses: Counter[int] = Counter()
         for value in program.values():
-            self.uses.update(id(v) for v in tr.inputs(value))
+            self.uses.update(id(v) for v in inputs(value))
         for stmt in program.statements():
-            self.uses.update(id(v) for v in tr.operands(stmt))
+            self.uses.update(id(v) for v in operands(stmt))
         self.uses.update(map(id, results))
         self.copy_views = _outlives_write(program)
         self.stores = any(
-            isinstance(s, tr.Store) or (isinstance(s, tr.Let) and s.value.prim == "store_lanes")
+            isinstance(s, Store) or (isinstance(s, Let) and s.value.prim == "store_lanes")
             for s in program.statements()
         )
 
@@ -172,7 +188,7 @@ class _Emitter:
 
     def block(self, body: tuple[Statement, ...]) -> None:
         for stmt in body:
-            STATEMENT_RULES[type(stmt).__name__](self, stmt)
+            STATEMENT_RULES[type(stmt)](self, stmt)
 
     def nested(self, body: tuple[Statement, ...]) -> None:
         """A block whose names are not known behind it."""
@@ -356,13 +372,13 @@ def _reduce(g: _Emitter, v: Value) -> str:
     return f"(int({array}.{kind[:3]}()) & 0x{v.type.ones:x})"
 
 
-def _register_index(field: tr.Field, offset: int) -> str:
+def _register_index(field: Field, offset: int) -> str:
     if isinstance(field, int):
         return str(field + offset)
     return f"({field} + {offset})" if offset else field
 
 
-def _v_slice(field: tr.Field, reg_offset: int, byte_offset: int, type_: Type) -> str:
+def _v_slice(field: Field, reg_offset: int, byte_offset: int, type_: Type) -> str:
     unit = type_.width // 8
     start = f"{_register_index(field, reg_offset)} * vl{type_.width}"
     if byte_offset:
@@ -376,7 +392,7 @@ def _read(g: _Emitter, v: Value) -> str:
     return word if type_.width == 64 else f"({word} & 0x{type_.ones:x})"
 
 
-def _f_word(field: tr.Field) -> str:
+def _f_word(field: Field) -> str:
     return str(F_BASE + field) if isinstance(field, int) else f"{F_BASE} + {field}"
 
 
@@ -413,8 +429,8 @@ def _store_lanes(g: _Emitter, v: Value) -> str:
 
 
 def _for(g: _Emitter, v: Value) -> str:
-    count, region = v.attrs
-    assert isinstance(region, Region)
+    count, loop = v.attrs
+    assert isinstance(loop, LoopBody)
     g.fresh += 1
     prefix = f"c{g.fresh}_"
     names = [f"{prefix}{i}" for i in range(len(v.args))]
@@ -422,13 +438,13 @@ def _for(g: _Emitter, v: Value) -> str:
         g.line(f"{name} = {g.array(arg) if _is_array(arg) else g.expr(arg)}")
     g.line(f"for {prefix}i in range({count}):")
     outer = dict(g.names)
-    g.names[id(region.index)] = f"{prefix}i"
-    g.names.update({id(c): name for c, name in zip(region.carried, names, strict=True)})
+    g.names[id(loop.index)] = f"{prefix}i"
+    g.names.update({id(c): name for c, name in zip(loop.carried, names, strict=True)})
     g.indent += 1
-    results = [g.array(r) if _is_array(r) else g.expr(r) for r in region.results]
+    results = [g.array(r) if _is_array(r) else g.expr(r) for r in loop.results]
     leave = None
-    if region.until is not None:
-        leave = g.assign(region.until, g.expr(region.until))
+    if loop.until is not None:
+        leave = g.assign(loop.until, g.expr(loop.until))
     g.line(f"{', '.join(names)} = {', '.join(results)}")
     if leave is not None:
         g.line(f"if {leave}: break")
@@ -461,7 +477,7 @@ def _call(g: _Emitter, v: Value) -> str:
     return outcome or text
 
 
-def _host_call(g: _Emitter, function: tr.Function) -> str:
+def _host_call(g: _Emitter, function: NamedOperation) -> str:
     g.fresh += 1
     outcome = f"t{g.fresh}"
     host = re.sub(r"\W+", "_", f"host_{'_'.join((function.name, *function.labels))}")
@@ -561,7 +577,7 @@ RULES: Final[dict[str, Rule]] = {
 # -- statements
 
 
-def _let(g: _Emitter, stmt: tr.Let) -> None:
+def _let(g: _Emitter, stmt: Let) -> None:
     value = stmt.value
     if id(value) in g.names:
         return
@@ -584,23 +600,23 @@ def _is_view(value: Value) -> bool:
 
 def _outlives_write(program: Program) -> bool:
     """Whether a window on the register file may be looked into after a write to the file."""
-    lets = {id(s.value) for s in program.statements() if isinstance(s, tr.Let)}
+    lets = {id(s.value) for s in program.statements() if isinstance(s, Let)}
     written = False
     for stmt in program.statements():
-        for value in tr.operands(stmt) if written else ():
+        for value in operands(stmt) if written else ():
             if value.prim != "const" and (id(value) not in lets or _is_view(value)):
                 return True
-        written |= isinstance(stmt, tr.WriteV | tr.WriteMask)
+        written |= isinstance(stmt, WriteV | WriteMask)
     return False
 
 
-def _write(g: _Emitter, stmt: tr.Write) -> None:
+def _write(g: _Emitter, stmt: Write) -> None:
     g.line(f"s[{SLOT[stmt.name]}] = {g.expr(stmt.value)}")
     if g.events:
         g.line(f"log_csr({stmt.name!r})")
 
 
-def _write_x(g: _Emitter, stmt: tr.WriteX) -> None:
+def _write_x(g: _Emitter, stmt: WriteX) -> None:
     if stmt.field in g.zero or stmt.field == 0:
         return
     g.line(f"s[{stmt.field}] = {g.expr(stmt.value)}")
@@ -608,13 +624,13 @@ def _write_x(g: _Emitter, stmt: tr.WriteX) -> None:
         g.line(f"log_x({stmt.field})")
 
 
-def _write_f(g: _Emitter, stmt: tr.WriteF) -> None:
+def _write_f(g: _Emitter, stmt: WriteF) -> None:
     g.line(f"s[{_f_word(stmt.field)}] = {g.expr(stmt.value)}")
     if g.events:
         g.line(f"log_f({stmt.field})")
 
 
-def _write_v(g: _Emitter, stmt: tr.WriteV) -> None:
+def _write_v(g: _Emitter, stmt: WriteV) -> None:
     type_ = stmt.value.type
     target = _v_slice(stmt.field, stmt.reg_offset, stmt.byte_offset, type_)
     g.line(f"{target} = {g.expr(stmt.value)}")
@@ -623,7 +639,7 @@ def _write_v(g: _Emitter, stmt: tr.WriteV) -> None:
         g.line(f"log_v({first}, {stmt.byte_offset}, {type_.total_bits // 8})")
 
 
-def _write_mask(g: _Emitter, stmt: tr.WriteMask) -> None:
+def _write_mask(g: _Emitter, stmt: WriteMask) -> None:
     n = stmt.value.type.lanes or 0
     target = _v_slice(stmt.field, 0, 0, Type(8, n // 8))
     g.line(f"{target} = pack({g.array(stmt.value)})")
@@ -631,24 +647,24 @@ def _write_mask(g: _Emitter, stmt: tr.WriteMask) -> None:
         g.line(f"log_v({_register_index(stmt.field, 0)}, 0, {n // 8})")
 
 
-def _store(g: _Emitter, stmt: tr.Store) -> None:
+def _store(g: _Emitter, stmt: Store) -> None:
     g.line(f"store{stmt.value.type.width // 8}({g.expr(stmt.addr)}, {g.expr(stmt.value)})")
 
 
-def _trap(g: _Emitter, stmt: tr.Trap) -> None:
+def _trap(g: _Emitter, stmt: RaiseTrap) -> None:
     g.line(f"raise GuestTrap({stmt.cause}, {g.expr(stmt.tval)}, {stmt.why!r})")
 
 
-def _if(g: _Emitter, stmt: tr.If) -> None:
+def _if(g: _Emitter, stmt: If) -> None:
     g.line(f"if {g.expr(stmt.cond)}:")
     g.nested(stmt.body)
 
 
-def _write_array(g: _Emitter, stmt: tr.WriteArray) -> None:
+def _write_array(g: _Emitter, stmt: WriteArray) -> None:
     g.line(f"a_{stmt.name}[{g.expr(stmt.index)}] = {g.expr(stmt.value)}")
 
 
-def _repeat(g: _Emitter, stmt: tr.Repeat) -> None:
+def _repeat(g: _Emitter, stmt: Repeat) -> None:
     g.fresh += 1
     index = f"i{g.fresh}"
     g.line(f"for {index} in range({g.expr(stmt.count)}):")
@@ -658,20 +674,19 @@ def _repeat(g: _Emitter, stmt: tr.Repeat) -> None:
     g.names = outer
 
 
-STATEMENT_RULES: Final[dict[str, Callable[[_Emitter, Any], None]]] = {
-    "Let": _let,
-    "Store": _store,
-    "Write": _write,
-    "WriteX": _write_x,
-    "WriteF": _write_f,
-    "WriteV": _write_v,
-    "WriteMask": _write_mask,
-    "WriteArray": _write_array,
-    "Trap": _trap,
-    "If": _if,
-    "Repeat": _repeat,
+STATEMENT_RULES: Final[dict[type, Callable[[_Emitter, Any], None]]] = {
+    Let: _let,
+    Store: _store,
+    Write: _write,
+    WriteX: _write_x,
+    WriteF: _write_f,
+    WriteV: _write_v,
+    WriteMask: _write_mask,
+    WriteArray: _write_array,
+    RaiseTrap: _trap,
+    If: _if,
+    Repeat: _repeat,
 }
 
 check_complete("numpy", RULES)
-if STATEMENT_RULES.keys() != set(STATEMENTS):
-    raise ImportError("back end numpy: statement rules are not those of rvsim.ir.prims.STATEMENTS")
+check_statement_rules("numpy", STATEMENT_RULES)

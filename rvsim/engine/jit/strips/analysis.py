@@ -11,17 +11,8 @@ from functools import lru_cache
 from itertools import pairwise
 from typing import Final
 
-from rvsim.ir.trace import (
-    Function,
-    If,
-    Program,
-    Statement,
-    Trap,
-    WriteMask,
-    WriteV,
-    inputs,
-    operands,
-)
+from rvsim.ir.program import NamedOperation, Program, inputs
+from rvsim.ir.statements import If, RaiseTrap, Statement, WriteMask, WriteV, operands
 from rvsim.ir.types import Type
 from rvsim.ir.value import Value, is_elementwise
 
@@ -74,7 +65,7 @@ def has_strips(program: Program) -> bool:
     return True
 
 
-def _is_elementwise_operation(function: Function) -> bool:
+def _is_elementwise_operation(function: NamedOperation) -> bool:
     if not all(map(is_lanes, function.results)):
         return False
     plain = ("const", "splat", "carried")
@@ -254,7 +245,7 @@ def _computed_with(value: Value) -> Iterator[Value]:
 
 def leaves_region(stmt: Statement) -> bool:
     """Whether a trap is in it: then a region is left where its condition holds."""
-    return isinstance(stmt, Trap) or (
+    return isinstance(stmt, RaiseTrap) or (
         isinstance(stmt, If) and any(leaves_region(s) for s in stmt.body)
     )
 

@@ -3,28 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from llvmlite import ir
 
 from rvsim.engine.jit.strips.analysis import identity, is_lanes, lane_number, strip_lanes
 from rvsim.engine.jit.strips.arrays import Array, fill_zero, one_lane, stored_width
+from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I1, I32, I64, at, vector
 from rvsim.ir.value import Value
 
-if TYPE_CHECKING:
-    from rvsim.engine.jit.strips.values import StripValues
-
-ArrayRule = Callable[["StripValues", Value, Array, Any], None]
+ArrayRule = Callable[[StripLoops, Value, Array, Any], None]
 """``rule(g, node, out, limit)``: lanes from `limit` (an i64, or None) on may be left undefined."""
 
-ScalarRule = Callable[["StripValues", Value], Any]
+ScalarRule = Callable[[StripLoops, Value], Any]
 
 # -- arrays
 
 
-def _concat(g: StripValues, node: Value, out: Array, limit: Any) -> None:
+def _concat(g: StripLoops, node: Value, out: Array, limit: Any) -> None:
     done = 0
     for part in node.args:
         n = lane_number(part)
@@ -38,7 +36,7 @@ def _concat(g: StripValues, node: Value, out: Array, limit: Any) -> None:
         done += n
 
 
-def _join_bits(g: StripValues, out: Array, done: int, part: Value) -> None:
+def _join_bits(g: StripLoops, out: Array, done: int, part: Value) -> None:
     g.prepare(part, 1)
 
     def one(i: Any) -> Sequence[Any]:
@@ -48,7 +46,7 @@ def _join_bits(g: StripValues, out: Array, done: int, part: Value) -> None:
     g.each(lane_number(part), 1, one)
 
 
-def _compress(g: StripValues, node: Value, out: Array, limit: Any) -> None:
+def _compress(g: StripLoops, node: Value, out: Array, limit: Any) -> None:
     source, selected = node.args
     g.prepare(source, 1)
     g.prepare(selected, 1)
@@ -64,7 +62,7 @@ def _compress(g: StripValues, node: Value, out: Array, limit: Any) -> None:
     g.each(g.strips(g.limit(selected), lane_number(node), 1), 1, one, [I64(0)])
 
 
-def _prefix_count(g: StripValues, node: Value, out: Array, limit: Any) -> None:
+def _prefix_count(g: StripLoops, node: Value, out: Array, limit: Any) -> None:
     (mask,) = node.args
     g.prepare(mask, 1)
     element = ir.IntType(node.type.width)
@@ -87,18 +85,18 @@ ARRAY_RULES: Final[dict[str, ArrayRule]] = {
 # -- scalars
 
 
-def _extract(g: StripValues, node: Value) -> Any:
+def _extract(g: StripLoops, node: Value) -> Any:
     source = node.args[0]
     g.prepare(source, 1)
     return g.b.extract_element(g.lanes(source, I64(node.attrs[0]), 1), I32(0))
 
 
-def _word(g: StripValues, mask: Value, start: Any, size: int) -> Any:
+def _word(g: StripLoops, mask: Value, start: Any, size: int) -> Any:
     """A strip of a mask as one integer."""
     return build.mask_word(g.b, g.lanes(mask, start, size))
 
 
-def _count(g: StripValues, node: Value) -> Any:
+def _count(g: StripLoops, node: Value) -> Any:
     (mask,) = node.args
     n, size = lane_number(mask), strip_lanes(mask)
     g.prepare(mask, size)
@@ -110,7 +108,7 @@ def _count(g: StripValues, node: Value) -> Any:
     return g.each(g.strips(g.limit(mask), n, size), size, one, [I64(0)])[0]
 
 
-def _first(g: StripValues, node: Value) -> Any:
+def _first(g: StripLoops, node: Value) -> Any:
     (mask,) = node.args
     n, size = lane_number(mask), strip_lanes(mask)
     g.prepare(mask, size)
@@ -129,13 +127,13 @@ _FOLD: Final = {"add": "add", "and": "and_", "or": "or_", "xor": "xor"}
 _INTRINSIC: Final = {"min_u": "umin", "max_u": "umax", "min_s": "smin", "max_s": "smax"}
 
 
-def _fold(g: StripValues, operation: str, a: Any, b: Any) -> Any:
+def _fold(g: StripLoops, operation: str, a: Any, b: Any) -> Any:
     if operation in _FOLD:
         return getattr(g.b, _FOLD[operation])(a, b)
     return build.intrinsic(g.b, _INTRINSIC[operation], [a, b])
 
 
-def _reduce(g: StripValues, node: Value) -> Any:
+def _reduce(g: StripLoops, node: Value) -> Any:
     """Strips are folded into one, and that in itself: integers don't mind the order."""
     operation, source = node.attrs[0], node.args[0]
     parts = source.args if source.prim == "concat" else (source,)
@@ -146,7 +144,7 @@ def _reduce(g: StripValues, node: Value) -> Any:
     return total
 
 
-def _reduce_part(g: StripValues, operation: str, part: Value) -> Any:
+def _reduce_part(g: StripLoops, operation: str, part: Value) -> Any:
     if part.prim == "splat" and lane_number(part) == 1:
         return g.value(part.args[0])
     n, size = lane_number(part), strip_lanes(part)
@@ -163,14 +161,14 @@ def _reduce_part(g: StripValues, operation: str, part: Value) -> Any:
     return build.intrinsic(g.b, f"vector.reduce.{kind}", [total], total.type.element)
 
 
-def _silent_from(g: StripValues, part: Value, neutral: int) -> Any:
+def _silent_from(g: StripLoops, part: Value, neutral: int) -> Any:
     """An i64 from which on lanes hold what has no say in a fold; None if that is not known."""
     if part.prim == "where" and part.args[2].const == neutral and is_lanes(part.args[0]):
         return g.limit(part.args[0])
     return g.limit(part) if part.type.is_mask and neutral == 0 else None
 
 
-def _bits(g: StripValues, node: Value) -> Any:
+def _bits(g: StripLoops, node: Value) -> Any:
     """All lanes as one integer."""
     found = g.array(node.args[0])
     return g.b.load(found.pointer, typ=ir.IntType(node.type.width), align=1)

@@ -1,7 +1,12 @@
-"""Loops over the strips of a value, and what is known of values while they are built."""
+"""Loops over the strips of a value, and what is known of values while they are built.
+
+The rules of single primitives work on `StripLoops` and ask it for other values, which
+`rvsim.engine.jit.strips.values` computes with these rules.
+"""
 
 from __future__ import annotations
 
+from abc import abstractmethod
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any, Final
@@ -28,6 +33,8 @@ class StripLoops(Lowerer):
 
     scratch: Scratch
     state: RegionState
+    require: Callable[[Any], None]
+    """As in `RegionMemory`."""
 
     def restart(self, scratch: Scratch) -> None:
         """Begin an instruction."""
@@ -41,6 +48,44 @@ class StripLoops(Lowerer):
         self.masked: set[int] = set()
         self.memo: dict[tuple[int, int, int], tuple[Any, Any]] = {}
         self._multiples: dict[int, tuple[Any, int]] = {}
+
+    # -- values, which rules ask for
+
+    @abstractmethod
+    def lanes(self, node: Value, start: Any, size: int) -> Any:
+        """`size` lanes of a value from lane `start` (an i64) on, where `prepare` has been."""
+
+    @abstractmethod
+    def array(self, node: Value) -> Array:
+        """All lanes of a value in memory, put there if they are nowhere yet."""
+
+    @abstractmethod
+    def in_memory(self, node: Value) -> Array | None:
+        """Where the lanes of a value are already."""
+
+    @abstractmethod
+    def prepare(self, node: Value, size: int, below: Value | None = None) -> None:
+        """Compute scalars and arrays that strips of `size` lanes of a value take.
+
+        Lanes from the limit `below` on are of no interest.
+        """
+
+    @abstractmethod
+    def fill(self, out: Array, node: Value, size: int, limit: Any) -> None:
+        """Store the lanes of a prepared value, up to the strip that `limit` is in."""
+
+    @abstractmethod
+    def pad(self, node: Value, lanes: int) -> None:
+        """A copy of all lanes of a value with at least `lanes` zeros before and after."""
+
+    @abstractmethod
+    def call_lanes(self, call: Value) -> None:
+        """All results of an operation on lanes, as arrays: it runs once for each strip.
+
+        Where all operands are known to be harmless, results are 0 and no flag is raised.
+        """
+
+    # -- places and loops
 
     @property
     def vlen(self) -> int:

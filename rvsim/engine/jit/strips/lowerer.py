@@ -8,25 +8,21 @@ All that may leave the region comes before the first change of state.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import Any, Final
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Final
 
 from rvsim.engine.jit.strips import analysis
 from rvsim.engine.jit.strips.analysis import is_lanes, lane_number, strip_lanes
 from rvsim.engine.jit.strips.arrays import Array, copy
 from rvsim.engine.jit.strips.memory import load_lanes, store_lanes
 from rvsim.engine.jit.strips.values import StripValues
-from rvsim.ir import trace as tr
-from rvsim.ir.llvm.backend import STATEMENT_RULES
 from rvsim.ir.llvm.build import I64
-from rvsim.ir.trace import Statement, WriteMask, WriteV
+from rvsim.ir.statements import If, Let, Statement, WriteMask, WriteV
 from rvsim.ir.value import Value
 
 
 class StripLowerer(StripValues):
-    """Lowers the statements of wide programs; `require` as in `RegionMemory`."""
-
-    require: Callable[[Any], None]
+    """Lowers the statements of wide programs."""
 
     def block(self, body: Iterable[Statement], after: Sequence[Statement] = ()) -> None:
         """Statements up to the first that always traps; `after` are those behind the block."""
@@ -35,14 +31,14 @@ class StripLowerer(StripValues):
             stmt = pending.pop(0)
             self._keep(stmt, (*pending, *after))
             match stmt:
-                case tr.Let(value):
+                case Let(value):
                     self._let(value)
                 case WriteV() | WriteMask():
                     self._write(stmt)
-                case tr.If():
+                case If():
                     self._if(stmt, (*pending, *after))
                 case _:
-                    STATEMENT_RULES[type(stmt).__name__](self, stmt)
+                    self.statement_rules[type(stmt)](self, stmt)
 
     def _let(self, value: Value) -> None:
         if value.prim == "load_lanes":
@@ -54,7 +50,7 @@ class StripLowerer(StripValues):
         else:
             self.value(value)
 
-    def _if(self, stmt: tr.If, after: Sequence[Statement]) -> None:
+    def _if(self, stmt: If, after: Sequence[Statement]) -> None:
         condition = analysis.known(stmt.cond)
         if condition is not None:
             if condition:

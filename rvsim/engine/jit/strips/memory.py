@@ -7,22 +7,20 @@ memory in place, since no instruction that loads lanes also stores.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from rvsim.engine.jit.strips.analysis import is_lanes, lane_number, strip_lanes
 from rvsim.engine.jit.strips.arrays import Array, fill_zero
+from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.hart.memory import R, W
 from rvsim.ir.llvm.build import I32, I64
 from rvsim.ir.value import Value
-
-if TYPE_CHECKING:
-    from rvsim.engine.jit.strips.lowerer import StripLowerer
 
 Visit = Callable[[Any, Any], None]
 """What is done to an active lane: its index, and the guest address of its bytes."""
 
 
-def load_lanes(g: StripLowerer, node: Value) -> None:
+def load_lanes(g: StripLoops, node: Value) -> None:
     addr, active = node.args
     n, width = lane_number(active), node.attrs[0]
     if is_lanes(addr):
@@ -36,7 +34,7 @@ def load_lanes(g: StripLowerer, node: Value) -> None:
     g.values[id(node)] = None, I64(n)
 
 
-def store_lanes(g: StripLowerer, node: Value) -> None:
+def store_lanes(g: StripLoops, node: Value) -> None:
     addr, values, active = node.args
     n, width = lane_number(active), values.type.width
     if is_lanes(addr):
@@ -48,7 +46,7 @@ def store_lanes(g: StripLowerer, node: Value) -> None:
     g.values[id(node)] = I64(n)
 
 
-def _span_allowed(g: StripLowerer, addr: Any, active: Value, size: int, need: int) -> Any:
+def _span_allowed(g: StripLoops, addr: Any, active: Value, size: int, need: int) -> Any:
     """One bit: the lanes below the mask's limit may be accessed, and all lie in guest space."""
     b, total = g.b, lane_number(active) * size
     limit = g.limit(active)
@@ -56,7 +54,7 @@ def _span_allowed(g: StripLowerer, addr: Any, active: Value, size: int, need: in
     return g.memory.run_allowed(b, addr, total, nbytes, need)
 
 
-def _store_strips(g: StripLowerer, target: Array, values: Value, active: Value) -> None:
+def _store_strips(g: StripLoops, target: Array, values: Value, active: Value) -> None:
     size = min(strip_lanes(values), strip_lanes(active))
     g.prepare(values, size)
     g.prepare(active, size)
@@ -76,7 +74,7 @@ def _store_strips(g: StripLowerer, target: Array, values: Value, active: Value) 
 # -- lanes of addresses
 
 
-def _gather(g: StripLowerer, addr: Value, active: Value, width: int) -> Array:
+def _gather(g: StripLoops, addr: Value, active: Value, width: int) -> Array:
     n = lane_number(active)
     out = g.scratch.array(n, width)
     fill_zero(g.b, out, n)
@@ -89,7 +87,7 @@ def _gather(g: StripLowerer, addr: Value, active: Value, width: int) -> Array:
     return out
 
 
-def _scatter(g: StripLowerer, addr: Value, values: Value, active: Value) -> None:
+def _scatter(g: StripLoops, addr: Value, values: Value, active: Value) -> None:
     """Store lane by lane, when all may be stored."""
     nbytes = values.type.width // 8
     g.prepare(values, 1)
@@ -103,7 +101,7 @@ def _scatter(g: StripLowerer, addr: Value, values: Value, active: Value) -> None
 
 
 def _each_active(
-    g: StripLowerer, addr: Value, active: Value, nbytes: int, need: int | None, visit: Visit
+    g: StripLoops, addr: Value, active: Value, nbytes: int, need: int | None, visit: Visit
 ) -> None:
     """Visit the active lanes in order; the region is left where one lacks the permission."""
     b = g.b

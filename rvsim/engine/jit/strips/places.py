@@ -7,17 +7,15 @@ are not strips of the same size.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.engine.jit.strips.analysis import is_lanes, lane_number, progression, repetition, slide
 from rvsim.engine.jit.strips.arrays import Array, constant_array, stored_width
+from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.ir.value import Value
 
-if TYPE_CHECKING:
-    from rvsim.engine.jit.strips.values import StripValues
-
-Place = Callable[["StripValues", Value], Array | None]
-Need = Callable[["StripValues", Value, int], list[tuple[Value, int]]]
+Place = Callable[[StripLoops, Value], Array | None]
+Need = Callable[[StripLoops, Value, int], list[tuple[Value, int]]]
 
 MOVES: Final = frozenset({"take", "shuffle", "bitcast"})
 """Primitives that may need all their lanes at once."""
@@ -60,16 +58,16 @@ def repeats(node: Value, size: int) -> int | None:
 # -- places
 
 
-def _read_v_place(g: StripValues, node: Value) -> Array:
+def _read_v_place(g: StripLoops, node: Value) -> Array:
     field, offset, type_ = node.attrs
     return Array(g.register_pointer(g.register(field) + offset), type_.width)
 
 
-def _read_mask_place(g: StripValues, node: Value) -> Array:
+def _read_mask_place(g: StripLoops, node: Value) -> Array:
     return Array(g.register_pointer(g.register(node.attrs[0])), 1)
 
 
-def _bitcast_place(g: StripValues, node: Value) -> Array | None:
+def _bitcast_place(g: StripLoops, node: Value) -> Array | None:
     source = node.args[0]
     if source.const is not None and not is_lanes(source):
         octets = source.const.to_bytes(source.type.width // 8, "little")
@@ -80,7 +78,7 @@ def _bitcast_place(g: StripValues, node: Value) -> Array | None:
     return Array(found.pointer, node.type.width)
 
 
-def _concat_place(g: StripValues, node: Value) -> Array | None:
+def _concat_place(g: StripLoops, node: Value) -> Array | None:
     """Register groups one after the other, as segments have them."""
     if any(a.prim != "read_v" for a in node.args):
         return None
@@ -94,7 +92,7 @@ def _concat_place(g: StripValues, node: Value) -> Array | None:
     return g.in_memory(node.args[0])
 
 
-def _proj_place(g: StripValues, node: Value) -> Array | None:
+def _proj_place(g: StripLoops, node: Value) -> Array | None:
     source, index = node.args[0], node.attrs[0]
     if source.prim == "call":
         return g.results[id(source)][index] if id(source) in g.results else None
@@ -113,7 +111,7 @@ PLACES: Final[dict[str, Place]] = {
 # -- needs
 
 
-def _proj_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int]]:
+def _proj_needs(g: StripLoops, node: Value, size: int) -> list[tuple[Value, int]]:
     source = node.args[0]
     if source.prim == "call":
         g.call_lanes(source)
@@ -121,7 +119,7 @@ def _proj_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int
     return [(source.args[1], size)]
 
 
-def _take_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int]]:
+def _take_needs(g: StripLoops, node: Value, size: int) -> list[tuple[Value, int]]:
     source, index = node.args
     found = slide(node)
     if found is not None and not source.type.is_mask:
@@ -131,7 +129,7 @@ def _take_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int
     return [(index, size)]
 
 
-def _shuffle_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int]]:
+def _shuffle_needs(g: StripLoops, node: Value, size: int) -> list[tuple[Value, int]]:
     source = node.args[0]
     if size > 1 and (k := repeats(node, size)):
         return [(source, size // k)]
@@ -143,7 +141,7 @@ def _shuffle_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, 
     return []
 
 
-def _bitcast_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int]]:
+def _bitcast_needs(g: StripLoops, node: Value, size: int) -> list[tuple[Value, int]]:
     source = node.args[0]
     if size * node.type.width < source.type.width:
         g.array(source)
@@ -151,7 +149,7 @@ def _bitcast_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, 
     return [(source, size * node.type.width // source.type.width)]
 
 
-def _group_sum_needs(g: StripValues, node: Value, size: int) -> list[tuple[Value, int]]:
+def _group_sum_needs(g: StripLoops, node: Value, size: int) -> list[tuple[Value, int]]:
     return [(node.args[0], size * node.attrs[0])]
 
 

@@ -3,38 +3,36 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Any, Final
+from typing import Any, Final
 
 from llvmlite import ir
 
 from rvsim.engine.jit.strips.analysis import is_prefix, lane_number, repetition, slide
 from rvsim.engine.jit.strips.arrays import constant_array, one_lane
+from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.engine.jit.strips.places import repeats, stride_of
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I8, I32, I64, at, vector
 from rvsim.ir.value import Value
 
-if TYPE_CHECKING:
-    from rvsim.engine.jit.strips.values import StripValues
-
-StripRule = Callable[["StripValues", Value, Any, int], Any]
+StripRule = Callable[[StripLoops, Value, Any, int], Any]
 
 # -- strips
 
 
-def _splat(g: StripValues, node: Value, start: Any, size: int) -> Any:
+def _splat(g: StripLoops, node: Value, start: Any, size: int) -> Any:
     if node.const is not None:
         return build.filled(vector(size, node.type.width), node.const)
     return build.splat(g.b, g.value(node.args[0]), size)
 
 
-def _iota(g: StripValues, node: Value, start: Any, size: int) -> Any:
+def _iota(g: StripLoops, node: Value, start: Any, size: int) -> Any:
     element = ir.IntType(node.type.width)
     numbers = ir.Constant(ir.VectorType(element, size), [i & node.type.ones for i in range(size)])
     return g.b.add(numbers, build.splat(g.b, build.resized(g.b, start, node.type.width), size))
 
 
-def _lt_u(g: StripValues, node: Value, start: Any, size: int) -> Any:
+def _lt_u(g: StripLoops, node: Value, start: Any, size: int) -> Any:
     """Lanes below a limit are compared in few bits: where in the strip the limit is."""
     b = g.b
     if not is_prefix(node):
@@ -49,7 +47,7 @@ def _lt_u(g: StripValues, node: Value, start: Any, size: int) -> Any:
     return b.icmp_unsigned("<", numbers, build.splat(b, rest, size))
 
 
-def _proj(g: StripValues, node: Value, start: Any, size: int) -> Any:
+def _proj(g: StripLoops, node: Value, start: Any, size: int) -> Any:
     """Lanes of a masked load at consecutive addresses: 0 where the mask is."""
     source = node.args[0]
     found = g.loaded[id(source)].load(g.b, start, size)
@@ -57,7 +55,7 @@ def _proj(g: StripValues, node: Value, start: Any, size: int) -> Any:
     return g.b.select(active, found, build.filled(found.type, 0))
 
 
-def _shuffle(g: StripValues, node: Value, start: Any, size: int) -> Any:
+def _shuffle(g: StripLoops, node: Value, start: Any, size: int) -> Any:
     b, source, indices = g.b, node.args[0], node.attrs[0]
     if size > 1 and (k := repeats(node, size)):
         found = g.lanes(source, g.divided(start, k), size // k)
@@ -75,7 +73,7 @@ def _shuffle(g: StripValues, node: Value, start: Any, size: int) -> Any:
     return found if step == 1 else build.pick(b, found, range(first % step, size * step, step))
 
 
-def _table(g: StripValues, indices: Sequence[int], position: Any) -> Any:
+def _table(g: StripLoops, indices: Sequence[int], position: Any) -> Any:
     """An entry of a constant table of indices, as an i64."""
     k = repetition(indices)
     if k:
@@ -84,7 +82,7 @@ def _table(g: StripValues, indices: Sequence[int], position: Any) -> Any:
     return g.b.zext(g.b.load(at(g.b, table, position, I32), typ=I32, align=1), I64)
 
 
-def _take(g: StripValues, node: Value, start: Any, size: int) -> Any:
+def _take(g: StripLoops, node: Value, start: Any, size: int) -> Any:
     """One lane looked up, or one in all lanes, or a strip of a slide; 0 where that is outside."""
     b, (source, index) = g.b, node.args
     found = slide(node)
@@ -98,7 +96,7 @@ def _take(g: StripValues, node: Value, start: Any, size: int) -> Any:
     return build.splat(b, b.select(inside, element, element.type(0)), size)
 
 
-def _slid(g: StripValues, source: Value, way: int, offset: Value, start: Any, size: int) -> Any:
+def _slid(g: StripLoops, source: Value, way: int, offset: Value, start: Any, size: int) -> Any:
     """Lanes from `start` plus or minus an offset on, out of the copy that has zeros around it."""
     b, by = g.b, build.resized(g.b, g.value(offset), 64)
     padded, _ = g.padded[id(source)]
@@ -113,7 +111,7 @@ def _only(b: Any, lanes: Any) -> Any:
     return b.extract_element(lanes, I32(0))
 
 
-def _bitcast(g: StripValues, node: Value, start: Any, size: int) -> Any:
+def _bitcast(g: StripLoops, node: Value, start: Any, size: int) -> Any:
     source = node.args[0]
     have, want = source.type.width, node.type.width
     wider = have >= want
@@ -122,7 +120,7 @@ def _bitcast(g: StripValues, node: Value, start: Any, size: int) -> Any:
     return g.b.bitcast(found, vector(size, want))
 
 
-def _insert(g: StripValues, node: Value, start: Any, size: int) -> Any:
+def _insert(g: StripLoops, node: Value, start: Any, size: int) -> Any:
     b = g.b
     element = build.splat(b, g.value(node.args[1]), size)
     numbers = ir.Constant(ir.VectorType(I64, size), list(range(size)))
@@ -131,7 +129,7 @@ def _insert(g: StripValues, node: Value, start: Any, size: int) -> Any:
     return b.select(there, element, g.lanes(node.args[0], start, size))
 
 
-def _group_sum(g: StripValues, node: Value, start: Any, size: int) -> Any:
+def _group_sum(g: StripLoops, node: Value, start: Any, size: int) -> Any:
     k = node.attrs[0]
     found = g.lanes(node.args[0], g.multiple(start, k), size * k)
     total = build.pick(g.b, found, range(0, size * k, k))

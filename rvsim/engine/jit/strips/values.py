@@ -7,7 +7,7 @@ has to be there: `prepare` computes it, ahead of the loop.
 from __future__ import annotations
 
 from abc import abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from rvsim.engine.jit.strips import analysis
@@ -18,10 +18,9 @@ from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.engine.jit.strips.places import MOVES, NEEDS, PLACES, by_strips
 from rvsim.engine.jit.strips.rules import STRIP_RULES
 from rvsim.ir.change_lanes import relaned
-from rvsim.ir.llvm.backend import RULES
 from rvsim.ir.llvm.build import I64, at
 from rvsim.ir.llvm.elements import ELEMENT_RULES
-from rvsim.ir.trace import Function, Region, inputs
+from rvsim.ir.program import LoopBody, NamedOperation, inputs, postorder
 from rvsim.ir.types import Type
 from rvsim.ir.value import Value
 
@@ -49,17 +48,17 @@ class StripValues(StripLoops):
             if node.prim == "for":
                 self._hoist(node.attrs[1])
             args = [self.values[id(a)] for a in node.args]
-            self.values[id(node)] = RULES[node.prim](self, node, *args)
+            self.values[id(node)] = self.value_rules[node.prim](self, node, *args)
             stack.pop()
         return self.values[id(value)]
 
-    def _hoist(self, region: Region) -> None:
+    def _hoist(self, body: LoopBody) -> None:
         """Arrays that the body of a loop looks lanes up in, where they don't depend on it."""
         varying: set[int] = set()
-        for node in _postorder(region.results):
+        for node in postorder(body.results):
             if node.prim == "carried" or any(id(a) in varying for a in inputs(node)):
                 varying.add(id(node))
-        for node in _postorder(region.results):
+        for node in postorder(body.results):
             if node.prim == "take" and id(node.args[0]) not in varying:
                 self.array(node.args[0])
 
@@ -81,7 +80,7 @@ class StripValues(StripLoops):
         if rule is not None:
             return rule(self, node, start, size)
         args = [self.lanes(a, start, size) if is_lanes(a) else self.value(a) for a in node.args]
-        like = Value(node.trace, node.prim, node.args, node.attrs, Type(node.type.width, size))
+        like = Value(node.graph, node.prim, node.args, node.attrs, Type(node.type.width, size))
         return ELEMENT_RULES[node.prim](self, like, *args)
 
     # -- arrays
@@ -173,7 +172,7 @@ class StripValues(StripLoops):
         self.results[id(call)] = outs
 
     @abstractmethod
-    def call_strip(self, function: Function, args: Sequence[Any]) -> tuple[Any, ...]:
+    def call_strip(self, function: NamedOperation, args: Sequence[Any]) -> tuple[Any, ...]:
         """The results of an operation on the lanes of a strip."""
 
     # -- what has to be there ahead of a loop
@@ -215,16 +214,3 @@ class StripValues(StripLoops):
             if scalar is not None and factor == 1:
                 operands[1] = node.args[1], size, scalar
         return operands
-
-
-def _postorder(values: Sequence[Value]) -> Iterator[Value]:
-    seen: set[int] = set()
-    stack = [(v, False) for v in values]
-    while stack:
-        node, ready = stack.pop()
-        if ready:
-            yield node
-        elif id(node) not in seen:
-            seen.add(id(node))
-            stack.append((node, True))
-            stack += [(a, False) for a in inputs(node)]
