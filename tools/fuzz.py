@@ -3,7 +3,7 @@
 python tools/fuzz.py instructions --host x86-64-v3 --minutes 60 --seed 1
 python tools/fuzz.py NAME --help           the options of one fuzzer
 
-Each module of tools/fuzzers is a fuzzer: its `main` takes the arguments behind its name and returns
+Each module of tools/fuzzers is a fuzzer: its `main` takes the arguments after its name and returns
 the exit code, 0 without a finding and 1 with one.  A finding is shown with a line that repeats it.
 """
 

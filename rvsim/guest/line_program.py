@@ -134,7 +134,7 @@ class _Advance:
         self._operations: int = header["maximum_operations_per_instruction"]
 
     def by(self, address: int, index: int, steps: int) -> tuple[int, int]:
-        """Address and index behind so many operations."""
+        """Address and index after so many operations."""
         if self._operations == 1:
             return address + self._bytes * steps & _MASK, 0
         insns, index = divmod(index + steps, self._operations)

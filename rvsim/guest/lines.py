@@ -49,9 +49,9 @@ class _Table:
 class Lines:
     """Finds the source line of an address; decodes on the first question.
 
-    `section` gives the content of a named debug section (empty if there is none, `TooLarge` if it
-    is not expanded), `is_code` tells
-    the addresses that the file occupies from those of functions that the linker has dropped.
+    `section` gives the content of a named debug section: empty if there is none, `TooLarge` if it
+    is not expanded.  `is_code` tells the addresses that the file occupies from those of functions
+    that the linker has dropped.
     """
 
     def __init__(

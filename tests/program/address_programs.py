@@ -271,7 +271,7 @@ class Engine:
                 self.memory.write(TEXT, code.ljust(PAGE, b"\0"))
 
     def stops(self, setting: Setting) -> Iterator[tuple[Trap | None, bytes]]:
-        """Traps, and the state at each; it goes on behind the instruction."""
+        """Traps, and the state at each; it goes on after the instruction."""
         state = self.state
         state.buffer[:] = 0
         for number, value in setting.x.items():

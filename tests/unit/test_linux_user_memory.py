@@ -43,7 +43,7 @@ def without_last_page(guest: Guest) -> bytes:
 
 @pytest.mark.parametrize("pointer", POINTERS)
 @pytest.mark.parametrize("length", LENGTHS)
-def test_a_buffer_that_ends_behind_the_memory(guest: Guest, pointer: int, length: int) -> None:
+def test_a_buffer_that_ends_after_the_memory(guest: Guest, pointer: int, length: int) -> None:
     before = without_last_page(guest)
     for number, arguments in (
         (WRITE, (1, pointer, length)),
