@@ -15,6 +15,7 @@ from rvsim.cost.reasons import BRANCH, DRAIN, PAIR, UNIT_OF, VSETVL, raw
 from rvsim.cost.state import EPOCH, UNIT_INDEX, get, put
 from rvsim.ir import Value
 from rvsim.ir.statements import If, Write
+from rvsim.vec.vset import has_constant_vtype
 
 _COUNTER_BITS: Final = 3
 """Of a pattern, below the number of its place plus 1."""
@@ -146,12 +147,13 @@ def vset(core: Core, facts: Facts, timing: ScalarTiming) -> None:
     issuer = Issuer(core)
     wait_for_sources(issuer, facts)
     numbers = core.vset
-    vtype = ir.read_x("rs2") if facts.insn.name == "vsetvl" else ir.param("vtypei")
+    constant_vtype = has_constant_vtype(facts.insn.encoding.field_names)
+    vtype = ir.param("vtypei") if constant_vtype else ir.read_x("rs2")
     changes = ((vtype ^ ir.read("vtype")) & 0x3F) != 0
     begun = ir.read_array("queue_start", 0) + CYCLE
     issuer.wait(ir.where(changes, begun, EPOCH), VSETVL)
     time = issuer.issue()
-    by_register = bool(facts.scalar_sources) and facts.insn.name == "vsetvli"
+    by_register = constant_vtype and bool(facts.scalar_sources)
     if by_register and facts.scalar_dest is not None:
         large = ir.lt_u((vtype & 7) - 2, 2)
         delay = ir.where(

@@ -73,7 +73,7 @@ def unwritten_fields(insn: Insn) -> frozenset[str]:
     """
     operands = (_FIELD_OF.get(name, name) for name in re.findall(_NAME, insn.syntax))
     shown = {insn.source(name) for name in operands}
-    return frozenset(f.name for f in insn.encoding.fields) - shown - {"aq", "rl"}
+    return insn.encoding.field_names - shown - {"aq", "rl"}
 
 
 def _text(d: Decoded, pc: int | None) -> str:

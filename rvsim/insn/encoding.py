@@ -121,6 +121,10 @@ class Encoding:
             self.field(name).extract(word) == value for name, value in self.excluded
         )
 
+    @property
+    def field_names(self) -> frozenset[str]:
+        return frozenset(f.name for f in self.fields)
+
     def field(self, name: str) -> FieldCode:
         return next(f for f in self.fields if f.name == name)
 

@@ -27,6 +27,7 @@ from rvsim.trace.events import Event, Kind, Recorder
 from rvsim.trace.files import TraceFile
 from rvsim.trace.selection import Selection
 from rvsim.vec.groups import VReg, resolve
+from rvsim.vec.vset import Avl, avl_of
 from rvsim.vec.vtype import VILL, VType, lmul_text
 
 _VSTART: Final = 0x008
@@ -130,7 +131,7 @@ class SpikeLog:
     def _vtype_changes(self, d: Decoded, events: Sequence[Event]) -> list[Event]:
         """What of vl and vtype was written: Spike writes vtype only where it differs."""
         changes = [e for e in events if e.kind == Kind.VTYPE]
-        keeps_vl = d.insn is not None and d.insn.unit is Unit.VSET and _keeps_vl(d)
+        keeps_vl = d.insn is not None and d.insn.unit is Unit.VSET and avl_of(d.fields) is Avl.KEEP
         logged = []
         for e in changes:
             if e.number == _VTYPE:
@@ -173,11 +174,6 @@ class SpikeLog:
             for field in range(operand.nf):
                 start = group.reg + field * per_field
                 yield from range(start, start + min(used, per_field))
-
-
-def _keeps_vl(d: Decoded) -> bool:
-    """vsetvli and vsetvl with rd = rs1 = x0 (V 6.2)."""
-    return d.fields["rd"] == 0 and d.fields.get("rs1", 1) == 0
 
 
 def _hex(value: int, nbytes: int) -> str:

@@ -12,7 +12,6 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rvsim.config import Config
 from rvsim.engine.interp import Interpreter, Mode
 from rvsim.engine.jit.strips.analysis import has_strips, is_wide
 from rvsim.hart.memory import GuestFault
@@ -22,6 +21,7 @@ from rvsim.insn.units import Unit
 from rvsim.ir import Program
 from rvsim.ir.known import known
 from rvsim.ir.statements import Write, WriteX
+from rvsim.vec.vset import Avl, avl_of, gives_vlmax, has_constant_vtype
 from rvsim.vec.vtype import VType
 
 _M64: Final = (1 << 64) - 1
@@ -229,46 +229,27 @@ def _mode_after(interp: Interpreter, step: Step, mode: Mode) -> Mode | None:
     assert insn is not None
     if insn.unit is not Unit.VSET:
         return replace(mode, elements="vl")
-    if "vtypei" not in fields:
+    if not has_constant_vtype(fields):
         return None
     vtype = VType.decode(fields["vtypei"], interp.config.elen)
     if vtype is None:
         return None
-    if _keeps_vl(step):
-        same = mode.vtype is not None and _vlmax(mode.vtype, interp) == _vlmax(vtype, interp)
+    config, avl = interp.config, avl_of(fields)
+    vlmax = vtype.vlmax(config.vlen)
+    if avl is Avl.KEEP:
+        same = mode.vtype is not None and mode.vtype.vlmax(config.vlen) == vlmax
         return replace(mode, vtype=vtype) if same else None
-    full = not _decides_vl(step) and _fills(_constant_avl(step), vtype, interp.config)
+    full = avl is Avl.ALL or (
+        avl is Avl.IMMEDIATE and gives_vlmax(fields["uimm"], vlmax, config.vl_policy)
+    )
     return replace(mode, vtype=vtype, elements="full" if full else "vl")
-
-
-def _vlmax(vtype: VType, interp: Interpreter) -> int:
-    return vtype.vlmax(interp.config.vlen)
-
-
-def _keeps_vl(step: Step) -> bool:
-    """Whether it is a vset* with rd = rs1 = x0 (V 6.2)."""
-    fields = step.decoded.fields
-    return fields.get("rs1") == 0 and fields.get("rd") == 0
 
 
 def _decides_vl(step: Step) -> bool:
     """Whether vl depends on the run: by a register, or by a fault."""
-    fields = step.decoded.fields
-    return "uimm" not in fields and fields.get("rs1") != 0
-
-
-def _fills(avl: int, vtype: VType, config: Config) -> bool:
-    """Whether vset* gives VLMAX for this AVL; between VLMAX and twice that, it may choose (V 6.3).
-
-    What is not sure to be full is treated as less, which is right for any vl.
-    """
-    vlmax = vtype.vlmax(config.vlen)
-    return avl == vlmax or avl >= (2 * vlmax if config.vl_policy == "half" else vlmax)
-
-
-def _constant_avl(step: Step) -> int:
-    """The AVL of vsetivli, or more than any VLMAX."""
-    return step.decoded.fields.get("uimm", 1 << 64)
+    decoded = step.decoded
+    is_vset = decoded.insn is not None and decoded.insn.unit is Unit.VSET
+    return not is_vset or avl_of(decoded.fields) is Avl.REGISTER
 
 
 def _next_pcs(step: Step, fallthrough: int) -> list[int]:

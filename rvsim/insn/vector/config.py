@@ -11,6 +11,7 @@ from rvsim.insn.notes import VLMAX_CHANGED
 from rvsim.insn.registry import Context, Insn, define
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
+from rvsim.vec.vset import Avl, avl_by_registers, new_vl
 from rvsim.vec.vtype import VILL
 
 
@@ -32,15 +33,6 @@ def _legal(ctx: Context, vtype: Value) -> Value:
     return (ir.shr_u(vtype, 8) == 0) & (vlmul != 4) & fits
 
 
-def _new_vl(ctx: Context, avl: Value, vlmax: Value) -> Value:
-    """vl for an AVL (V 6.3): all that fits, or by policy half of what takes two rounds."""
-    at_most = ir.min_u(avl, vlmax)
-    if ctx.config.vl_policy == "max":
-        return at_most
-    two_rounds = ir.lt_u(vlmax, avl) & ir.lt_u(avl, vlmax << 1)
-    return ir.where(two_rounds, ir.shr_u(avl + 1, 1), at_most)
-
-
 def _configure(ctx: Context, vtype: Value, avl: Value | None) -> None:
     """Set vtype and vl; `avl` None keeps vl (rd = rs1 = x0)."""
     legal = _legal(ctx, vtype)
@@ -54,7 +46,7 @@ def _configure(ctx: Context, vtype: Value, avl: Value | None) -> None:
         with ir.when(~unchanged):
             ir.write("note", VLMAX_CHANGED)
     else:
-        vl = _new_vl(ctx, avl, vlmax)
+        vl = new_vl(avl, vlmax, ctx.config.vl_policy)
     ir.write("vtype", ir.where(legal, vtype, VILL))
     vl = ir.where(legal, vl, 0)
     ir.write("vl", vl)
@@ -63,10 +55,15 @@ def _configure(ctx: Context, vtype: Value, avl: Value | None) -> None:
 
 
 def _avl(ctx: Context) -> Value | None:
-    """The AVL by rs1 and rd (V 6.2): rs1's contents, ~0 for x0, or None for "keep vl"."""
-    if not ctx.statics["rs1=0"]:
-        return ir.read_x("rs1")
-    return None if ctx.statics["rd=0"] else ir.const(-1, 64)
+    """The AVL by rs1 and rd: rs1's contents, more than any VLMAX, or None for "keep vl"."""
+    x0 = {name: bool(ctx.statics[f"{name}=0"]) for name in ("rs1", "rd")}
+    match avl_by_registers(rs1_is_x0=x0["rs1"], rd_is_x0=x0["rd"]):
+        case Avl.KEEP:
+            return None
+        case Avl.ALL:
+            return ir.const(-1, 64)
+        case _:
+            return ir.read_x("rs1")
 
 
 def vsetvli(ctx: Context) -> None:

@@ -136,7 +136,7 @@ class _Operands:
 
 def first_operand(ctx: Context, n: int, fmt: Format) -> Value:
     """vs1 lanes, or the scalar fs1 in every lane."""
-    if any(f.name == "vs1" for f in ctx.insn.encoding.fields):
+    if "vs1" in ctx.insn.encoding.field_names:
         return ir.read_v("vs1", n, fmt.width)
     return ir.splat(unboxed(ir.read_f("fs1"), fmt), n)
 

@@ -53,14 +53,14 @@ def shape_of(ctx: Context, *, n: int | None = None, masked: bool | None = None) 
 
 def first_operand(ctx: Context, n: int, width: int, eew_bits: int | None = None) -> Value:
     """vs1 lanes, or rs1 or the immediate in every lane, `width` bits wide."""
-    fields = {f.name for f in ctx.insn.encoding.fields}
+    fields = ctx.insn.encoding.field_names
     if "vs1" in fields:
         return ir.read_v("vs1", n, eew_bits or width)
     scalar = ir.read_x("rs1") if "rs1" in fields else _immediate(fields)
     return ir.splat(ir.trunc(scalar, width), n)
 
 
-def _immediate(fields: set[str]) -> Value:
+def _immediate(fields: frozenset[str]) -> Value:
     return ir.param("uimm" if "uimm" in fields else "imm")
 
 

@@ -46,8 +46,8 @@ define_vector(
 # V 16.3  Slides
 def _offset(ctx: Context) -> Value:
     """The slide or gather index: rs1 whole, or the immediate."""
-    fields = {f.name for f in ctx.insn.encoding.fields}
-    return ir.read_x("rs1") if "rs1" in fields else ir.param("uimm")
+    by_register = "rs1" in ctx.insn.encoding.field_names
+    return ir.read_x("rs1") if by_register else ir.param("uimm")
 
 
 def vslideup(ctx: Context) -> None:
