@@ -12,16 +12,21 @@ Reserved = Literal["trap", "allow"]
 UserCounters = Literal["trap", "allow"]
 SyscallVector = Literal["discard", "keep"]
 
-CYCLES_PER_SECOND: Final = 1_600_000_000
-"""The clock of most K1 boards: BPI-F3, Muse, RV2."""
-
-TIME_FREQUENCY: Final = 24_000_000
-"""Ticks of the time CSR a second."""
-
 MACHINE: Final = "machine"
 """The extension of machine mode, which only bare-metal images run in: no profile has it."""
 
 ONLY_BARE_METAL: Final = "is for machine mode, which only an image with a tohost symbol runs in"
+
+
+@dataclass(frozen=True, slots=True)
+class ClockRates:
+    """Cycles a second, and ticks of the time CSR; round numbers for a hart that no profile made."""
+
+    frequency: int = 1_000_000_000
+    timer: int = 10_000_000
+
+
+ROUND_RATES: Final = ClockRates()
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,7 +35,6 @@ class LinuxFacts:
 
     `ids` are mvendorid, marchid and mimpid.  `supervisor` extensions stand in the ISA string
     although no program can use them, and those that are `unlisted` don't although one can.
-    `core` is the file of `isa/cores` that has the sizes of its caches, if one does.
     """
 
     model: str = ""
@@ -38,7 +42,6 @@ class LinuxFacts:
     ids: tuple[int, int, int] = (0, 0, 0)
     supervisor: tuple[str, ...] = ()
     unlisted: tuple[str, ...] = ()
-    core: str = ""
 
 
 NO_FACTS: Final = LinuxFacts()
@@ -52,7 +55,7 @@ class Config:
     `seed`), `vl_policy` what vset* does between VLMAX and 2*VLMAX, `reserved` whether reserved
     encodings trap, `user_counters` whether Linux lets user mode read ``cycle`` and ``instret``;
     `reduction_order` is the order of unordered floating-point sums; `host_float` allows the host's
-    arithmetic where it is as exact as softfloat.
+    arithmetic where it is as exact as softfloat; `rates` relate its cycles to time.
     """
 
     extensions: frozenset[str]
@@ -67,6 +70,7 @@ class Config:
     reduction_order: ReductionOrder = "sequential"
     reduction_seed: int = 0
     host_float: bool = True
+    rates: ClockRates = ROUND_RATES
 
     @property
     def vlenb(self) -> int:

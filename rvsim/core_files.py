@@ -13,6 +13,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any, Final
 
+from rvsim.config import ClockRates
 from rvsim.errors import RvsimError, did_you_mean
 from rvsim.host.package_data import data_path
 from rvsim.host.regular_file import read_regular
@@ -111,20 +112,20 @@ def _parsed(path: Path, text: str) -> Mapping[str, Any]:
 
 
 @cache
-def clock_of(name: str) -> tuple[int, int]:
-    """Cycles a second, and ticks of the time CSR, of a core that comes with rvsim.
+def clock_of(name: str) -> ClockRates:
+    """The clock of a core that comes with rvsim.
 
     They stand before the classes of instructions, most of the file, which need not be read.
 
     >>> clock_of("x60")
-    (1600000000, 24000000)
+    ClockRates(frequency=1600000000, timer=24000000)
     """
     path = _path_of(name)
     head, _, _ = _text(path).partition(_FIRST_CLASS)
     tables = _parsed(path, head)
     found = tables.get("clock", {})
     if {"frequency", "timer"} <= found.keys():
-        return _plain(found["frequency"]), _plain(found["timer"])
+        return ClockRates(_plain(found["frequency"]), _plain(found["timer"]))
     if "extends" in tables:
         return clock_of(tables["extends"])
     raise RvsimError(f"{path} has no [clock] before its classes")

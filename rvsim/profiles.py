@@ -9,7 +9,16 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
-from rvsim.config import MACHINE, Config, LinuxFacts, Reserved, UserCounters, VlPolicy
+from rvsim.config import (
+    MACHINE,
+    ClockRates,
+    Config,
+    LinuxFacts,
+    Reserved,
+    UserCounters,
+    VlPolicy,
+)
+from rvsim.core_files import clock_of
 from rvsim.errors import RvsimError, did_you_mean
 from rvsim.host.package_data import data_path
 
@@ -19,7 +28,11 @@ MIN_VLEN, MAX_VLEN = 128, 4096
 
 @dataclass(frozen=True, slots=True)
 class Profile:
-    """A CPU as `isa/profiles.toml` describes it."""
+    """A CPU as `isa/profiles.toml` describes it.
+
+    `mcpu` is what clang calls it, `core` the file of `isa/cores` that has its cycles, caches and
+    clock; without one it has a clock of its own.
+    """
 
     name: str
     description: str
@@ -27,6 +40,9 @@ class Profile:
     vlen: int
     misaligned_vector: bool
     linux: LinuxFacts
+    mcpu: str
+    core: str
+    rates: ClockRates
 
 
 @cache
@@ -88,7 +104,25 @@ def profile(name: str) -> Profile:
         entry["vlen"],
         entry["misaligned_vector"],
         _linux_facts(entry["linux"]),
+        entry["mcpu"],
+        entry.get("core", ""),
+        clock_of(entry["core"]) if "core" in entry else ClockRates(**entry["clock"]),
     )
+
+
+def core_of(cpu: str) -> str:
+    """The core whose cycles a CPU has; RvsimError if it has none.
+
+    >>> core_of("spacemit-x60")
+    'x60'
+    """
+    found = profile(cpu)
+    if not found.core:
+        raise RvsimError(
+            f"there are no cycles of {cpu}: no core has its numbers",
+            hint="--core x60 counts those of an X60 instead; rvsim list cores has all",
+        )
+    return found.core
 
 
 def _linux_facts(entry: Mapping[str, Any]) -> LinuxFacts:
@@ -99,7 +133,6 @@ def _linux_facts(entry: Mapping[str, Any]) -> LinuxFacts:
         ids=(vendor, architecture, implementation),
         supervisor=tuple(entry.get("supervisor", ())),
         unlisted=tuple(entry.get("unlisted", ())),
-        core=entry.get("core", ""),
     )
 
 
@@ -160,7 +193,7 @@ def make_config(
     if chosen & (chosen - 1) or not MIN_VLEN <= chosen <= MAX_VLEN:
         raise RvsimError(
             f"VLEN {chosen} is not a power of two from {MIN_VLEN} to {MAX_VLEN}",
-            hint="the X60 has 256",
+            hint=f"{cpu} has {base.vlen}",
         )
     kind, seed = seeded("agnostic policy", agnostic, ("undisturbed", "ones", "random"))
     order, order_seed = seeded("reduction order", reduction_order, ("sequential", "tree", "random"))
@@ -176,6 +209,7 @@ def make_config(
         reduction_order=order,
         reduction_seed=order_seed,
         host_float=host_float,
+        rates=base.rates,
     )
 
 

@@ -30,6 +30,7 @@ from rvsim.errors import RvsimError
 from rvsim.host.cache_folder import kept_folder
 from rvsim.host.package_data import data_path
 from rvsim.host.regular_file import is_own_file
+from rvsim.profiles import DEFAULT_CPU, MIN_VLEN, profile
 
 RUNTIME = "runtime"
 
@@ -104,12 +105,14 @@ def build(
     out: Path,
     *,
     extra_args: Sequence[str] = (),
-    min_vlen: int = 128,
+    min_vlen: int = MIN_VLEN,
+    cpu: str = DEFAULT_CPU,
 ) -> Path:
     """Compile and link C and assembly `sources` with the kernels' runtime into the ELF `out`.
 
-    `min_vlen` is the smallest VLEN, in bits, that the compiler may take for granted.  `out` is
-    replaced only when everything went well; warnings go to stderr.
+    The compiler chooses and orders instructions for the profile `cpu`; `min_vlen` is the smallest
+    VLEN, in bits, that it may take for granted.  `out` is replaced only when everything went well;
+    warnings go to stderr.
 
     Raises `CompileError` with the compiler's text, `RvsimError` for a missing file or compiler.
     """
@@ -119,7 +122,7 @@ def build(
     runtime = data_path("kernels") / RUNTIME
     # Absolute paths, so that DWARF lines can be found from anywhere.
     inputs = [str(path.resolve()) for path in (*sources, *_sources(runtime))]
-    flags = _flags(extra_args, min_vlen)
+    flags = _flags(extra_args, min_vlen, cpu)
     with _replacing(out) as partial:
         done = _zig("cc", *flags, f"-I{runtime}", *inputs, "-o", str(partial))
         if done.returncode != 0:
@@ -182,19 +185,19 @@ def copy_sources(kernel: KernelSource, folder: Path) -> list[Path]:
     return list(made)
 
 
-def build_kernel(name: str, out_dir: Path | None = None) -> Path:
-    """The ELF of a bundled kernel, in `out_dir` if given, else in the cache where it stays.
+def build_kernel(name: str, out_dir: Path | None = None, *, cpu: str = DEFAULT_CPU) -> Path:
+    """The ELF of a bundled kernel for the profile `cpu`, in `out_dir`, else in the cache.
 
     The compiler runs only when the cache has no ELF of the same sources, flags and compiler.
     """
     kernel = find_kernel(name)
-    place = Path(f"{kernel.name}-{_content_hash(kernel)[:16]}", f"{kernel.name}.elf")
+    place = Path(f"{kernel.name}-{_content_hash(kernel, cpu)[:16]}", f"{kernel.name}.elf")
     cached = kept_folder().resolve() / place  # may be there, though nothing can be written
     if not is_own_file(cached):
         cached = cache_dir() / place
         if not is_own_file(cached):
             cached.parent.mkdir(parents=True, exist_ok=True)
-            build(kernel.sources, cached, extra_args=kernel.flags)
+            build(kernel.sources, cached, extra_args=kernel.flags, cpu=cpu)
     if out_dir is None:
         return cached
     out = out_dir / cached.name
@@ -257,15 +260,26 @@ def _inputs(folder: Path) -> list[Path]:
     return sorted(path for path in folder.iterdir() if path.suffix in (".c", ".h", ".S"))
 
 
-def _flags(extra_args: Sequence[str], min_vlen: int) -> tuple[str, ...]:
-    # The X60's own description promises zvl256b, and code that relies on it fails at VLEN 128.
-    cpu = f"-mcpu=spacemit_x60-zvl256b+zvl{min_vlen}b"
-    return ("-target", "riscv64-freestanding", cpu, *_COMPILE, *_LINK, *extra_args)
+def _flags(extra_args: Sequence[str], min_vlen: int, cpu: str) -> tuple[str, ...]:
+    return ("-target", "riscv64-freestanding", _mcpu(cpu, min_vlen), *_COMPILE, *_LINK, *extra_args)
 
 
-def _content_hash(kernel: KernelSource) -> str:
+def _mcpu(cpu: str, min_vlen: int) -> str:
+    """The option for a CPU: what it promises of VLEN is taken back, so that shorter ones work.
+
+    >>> _mcpu("spacemit-x60", 128)
+    '-mcpu=spacemit_x60-zvl256b+zvl128b'
+    """
+    found = profile(cpu)
+    lengths = (1 << bits for bits in range(MIN_VLEN.bit_length(), found.vlen.bit_length()))
+    promised = "".join(f"-zvl{length}b" for length in lengths)
+    return f"-mcpu={found.mcpu}{promised}+zvl{min_vlen}b"
+
+
+def _content_hash(kernel: KernelSource, cpu: str) -> str:
     """A hash of all that the kernel's ELF depends on; paths too, because DWARF names them."""
-    digest = hashlib.sha256(repr((_ziglang_version(), _flags(kernel.flags, 128))).encode())
+    flags = _flags(kernel.flags, MIN_VLEN, cpu)
+    digest = hashlib.sha256(repr((_ziglang_version(), flags)).encode())
     for folder in (kernel.folder, data_path("kernels") / RUNTIME):
         for path in _inputs(folder):
             content = path.read_bytes()

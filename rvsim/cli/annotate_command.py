@@ -47,7 +47,8 @@ def command(
     from rvsim.perf import find_loops
     from rvsim.perf.sources import Sources
 
-    guest, options = Guest.take(ctx, others), CycleOptions(**others)
+    guest = Guest.take(ctx, others)
+    options = CycleOptions(**others, cpu=guest.cpu)
     if options.roi and function is not None:
         raise click.UsageError("name a FUNCTION or give --roi, not both")
     if function is not None:

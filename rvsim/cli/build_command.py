@@ -8,7 +8,9 @@ from typing import TYPE_CHECKING
 import click
 
 from rvsim.cli.console import note
+from rvsim.cli.options import cpu_option
 from rvsim.errors import RvsimError
+from rvsim.profiles import DEFAULT_CPU
 
 if TYPE_CHECKING:
     from rvsim.toolchain import KernelSource
@@ -27,6 +29,7 @@ _SUFFIXES = (".c", ".S", ".s")
     metavar="MACRO[=VALUE]",
     help="Define a macro, as C compilers do; may be repeated.",
 )
+@cpu_option
 @click.option(
     "--sources",
     "copy_to",
@@ -34,23 +37,27 @@ _SUFFIXES = (".c", ".S", ".s")
     help="Write the sources of a bundled kernel there, to be changed, and build nothing.",
 )
 def command(
-    sources: tuple[str, ...], out: str | None, macros: tuple[str, ...], copy_to: str | None
+    sources: tuple[str, ...],
+    out: str | None,
+    macros: tuple[str, ...],
+    cpu: str | None,
+    copy_to: str | None,
 ) -> int:
     """Cross-compile a bundled kernel, or C and assembly files, into a static RISC-V executable.
 
     A FOLDER stands for all C and assembly files in it, compiled as the bundled kernels are: with
     no vector code but what the sources say.  FILEs may be vectorised by the compiler.  All are
-    linked with the kernels' small freestanding runtime.  The exit code is 1, and stderr has the
-    compiler's own text, where the sources do not compile.
+    linked with the kernels' small freestanding runtime, and compiled for --cpu.  The exit code is
+    1, and stderr has the compiler's own text, where the sources do not compile.
     """
     from rvsim.toolchain import CompileError
 
     if copy_to is not None:
-        if out is not None or macros:
+        if out is not None or macros or cpu is not None:
             raise click.UsageError("--sources builds nothing: it goes with no other option")
         return _copy_sources(sources, Path(copy_to))
     try:
-        made = _build(sources, Path(out) if out is not None else None, macros)
+        made = _build(sources, Path(out) if out is not None else None, macros, cpu or DEFAULT_CPU)
     except CompileError as error:
         click.echo(error.output, err=True, nl=not error.output.endswith("\n"))
         return COMPILE_FAILED
@@ -58,7 +65,7 @@ def command(
     return 0
 
 
-def _build(sources: tuple[str, ...], out: Path | None, macros: tuple[str, ...]) -> Path:
+def _build(sources: tuple[str, ...], out: Path | None, macros: tuple[str, ...], cpu: str) -> Path:
     from rvsim.toolchain import build, build_kernel, kernel_in
 
     defines = [f"-D{macro}" for macro in macros]
@@ -67,13 +74,14 @@ def _build(sources: tuple[str, ...], out: Path | None, macros: tuple[str, ...]) 
         unknown = next((p for p in paths if p.suffix not in _SUFFIXES), None)
         if unknown is not None:
             raise RvsimError(f"{unknown} is no C or assembly file", hint="name kernels alone")
-        return build(paths, out or Path(f"{paths[0].stem}.elf"), extra_args=defines)
+        target = out or Path(f"{paths[0].stem}.elf")
+        return build(paths, target, extra_args=defines, cpu=cpu)
     own = len(paths) == 1 and paths[0].is_dir()
     kernel = kernel_in(paths[0]) if own else _bundled(sources)
     target = out or Path(f"{kernel.name}.elf")
     if own or macros:
-        return build(kernel.sources, target, extra_args=[*kernel.flags, *defines])
-    _copy(build_kernel(kernel.name), target)
+        return build(kernel.sources, target, extra_args=[*kernel.flags, *defines], cpu=cpu)
+    _copy(build_kernel(kernel.name, cpu=cpu), target)
     return target
 
 

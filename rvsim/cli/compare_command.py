@@ -31,7 +31,8 @@ def command(ctx: click.Context, /, files: tuple[str, ...], json: str | None, **o
     from rvsim.cli.cycle_tables import show_comparison
     from rvsim.perf import compare
 
-    guest, options = Guest.take(ctx, others), CycleOptions(**others)
+    guest = Guest.take(ctx, others)
+    options = CycleOptions(**others, cpu=guest.cpu)
     with output(json) as write:
         runs = [measured(file, guest, options, quiet=True) for file in files]
         failed = False

@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
 from rvsim.cli.console import note
 from rvsim.errors import RvsimError
+from rvsim.profiles import DEFAULT_CPU, core_of
+from rvsim.profiles import profile as cpu_profile
 
 if TYPE_CHECKING:
     from rvsim.cost import Core
@@ -39,7 +42,12 @@ def cycle_options(command: _F) -> _F:
             metavar="NAME=VALUE|FILE",
             help="Change a number of the core, as in l1d.size=64K, or those of a .toml file.",
         ),
-        click.option("--core", metavar="NAME", help="The core whose cycles are counted: x60."),
+        click.option(
+            "--core",
+            metavar="NAME|FILE",
+            help="The core whose cycles are counted, if not that of the CPU: see rvsim list cores,"
+            " or a .toml file.",
+        ),
     ):
         command = option(command)
     return command
@@ -66,29 +74,35 @@ def note_unknown(machine: Machine) -> None:
         note(f"{machine.cost.core.name} has no numbers for {names}: 0 cycles")
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class CycleOptions:
-    """What to count, and as which core."""
+    """What to count, and as which core: that of the `cpu`, unless another one is named."""
 
     core: str | None
     core_set: tuple[str, ...]
     roi: tuple[str, ...]
     allow_unknown: bool
+    cpu: str = DEFAULT_CPU
 
     def refuse_without(self, option: str) -> None:
         """A usage error if any of these was given: they say nothing without that option."""
-        for field in fields(self):
-            if getattr(self, field.name):
-                raise click.UsageError(f"--{field.name.replace('_', '-')} needs {option}")
+        for name in ("core", "core_set", "roi", "allow_unknown"):
+            if getattr(self, name):
+                raise click.UsageError(f"--{name.replace('_', '-')} needs {option}")
 
     def with_roi(self, text: str) -> CycleOptions:
         """The same for one region."""
         return replace(self, roi=(text,))
 
-    def load_core(self) -> Core:
-        from rvsim.cost import DEFAULT_CORE, load_core
+    @cached_property
+    def loaded_core(self) -> Core:
+        """The core, with what is set of it; says so, once, where it is not that of the CPU."""
+        from rvsim.cost import load_core
 
-        return load_core(self.core or DEFAULT_CORE, self.core_set)
+        found = load_core(self.core or core_of(self.cpu), self.core_set)
+        if self.core and self.core != cpu_profile(self.cpu).core:
+            note(f"cycles are those of {found.name}, which is not the core of {self.cpu}")
+        return found
 
     def on(self, machine: Machine) -> Callable[[], tuple[Profile, Profile]]:
         """Look up the regions in a loaded program; the call gives its profile and theirs."""

@@ -9,10 +9,9 @@ from typing import Final
 import click
 
 from rvsim.cli.console import show, table, width
-from rvsim.config import CYCLES_PER_SECOND
 from rvsim.perf import Comparison, Part, Profile
 from rvsim.perf.groups import GROUPS, group_of, grouped
-from rvsim.perf.wording import comparison_in_words, number, seconds, share, waits
+from rvsim.perf.wording import comparison_in_words, gigahertz, number, seconds, share, waits
 
 _BAR: Final = 40
 _GAP: Final = 2
@@ -24,7 +23,7 @@ def show_cycles(profile: Profile) -> None:
     """The totals of a run and its stalls from the top down, on stderr."""
     totals = table("", "total", "", right=("total",))
     where = f" in {', '.join(r.name for r in profile.regions)}" if profile.regions else ""
-    clock = f"{seconds(profile.cycles)} at {CYCLES_PER_SECOND / 1e9:.1f} GHz{where}"
+    clock = f"{seconds(profile.cycles, profile.core)} at {gigahertz(profile.core)}{where}"
     totals.add_row("cycles", number(profile.cycles), clock)
     totals.add_row("instructions", f"{profile.instructions:,}", f"{profile.ipc:.2f} a cycle")
     for row in _work(profile):

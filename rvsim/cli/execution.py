@@ -19,6 +19,7 @@ from rvsim.cli.console import note
 from rvsim.cli.guest_options import GUEST_OPTIONS
 from rvsim.cli.machine_options import MACHINE_OPTIONS
 from rvsim.errors import RvsimError
+from rvsim.profiles import DEFAULT_CPU
 
 if TYPE_CHECKING:
     from rvsim.machine import Machine, RunResult
@@ -59,6 +60,12 @@ class Guest:
     max_insns: int | None
     timeout: float | None
 
+    @property
+    def cpu(self) -> str:
+        """The CPU profile."""
+        cpu: str = self.machine.get("cpu", DEFAULT_CPU)
+        return cpu
+
     @staticmethod
     def take(ctx: click.Context, values: dict[str, Any]) -> Guest:
         """Takes what `machine_options` and `guest_options` have added out of the values."""
@@ -88,7 +95,7 @@ def load(
     `strace` is called with a line for each system call.
     """
     machine.load(
-        executable(file),
+        executable(file, guest.cpu),
         argv=[file, *guest.args],
         stdin=getattr(sys.stdin, "buffer", None),
         stdout=stdout,
@@ -134,7 +141,7 @@ def run_until(
     return None
 
 
-def executable(file: str) -> str:
+def executable(file: str, cpu: str) -> str:
     """The file, or a bundled kernel of that name, built if need be."""
     from rvsim.toolchain import build_kernel, find_kernel, kernel_names
 
@@ -146,7 +153,7 @@ def executable(file: str) -> str:
         if file not in noted:
             note(f"there is no file {file}: building the bundled kernel {stem}")
             noted.add(file)
-        return str(build_kernel(stem))
+        return str(build_kernel(stem, cpu=cpu))
     if "/" not in file:
         try:
             find_kernel(file)

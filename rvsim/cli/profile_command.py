@@ -40,7 +40,7 @@ def command(ctx: click.Context, /, file: str, limit: int, json: str | None, **ot
 
     guest = Guest.take(ctx, others)
     with output(json) as write:
-        run = measured(file, guest, CycleOptions(**others))
+        run = measured(file, guest, CycleOptions(**others, cpu=guest.cpu))
         if json != "-":
             show_parts(run.profile, limit)
             for remark in Sources.of(run.profile, ()).remarks():

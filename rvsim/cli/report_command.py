@@ -80,7 +80,8 @@ def command(
     from rvsim.cli.cycle_output import measured
     from rvsim.cli.output import WholeFile
 
-    guest, options = Guest.take(ctx, others), CycleOptions(**others)
+    guest = Guest.take(ctx, others)
+    options = CycleOptions(**others, cpu=guest.cpu)
     with ExitStack() as stack:
         file: WholeFile | None = None
         try:

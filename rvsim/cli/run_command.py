@@ -87,7 +87,7 @@ def command(
     no numbers for an instruction.
     """
     guest = Guest.take(ctx, others)
-    counted = CycleOptions(**others)
+    counted = CycleOptions(**others, cpu=guest.cpu)
     if trace_window is not None and not trace:
         raise click.UsageError("--trace-window needs --trace")
     if not cycles and not trace:
@@ -141,7 +141,7 @@ def _make_machine(options: Options, traces: Traces | None, progress: Progress) -
     return Machine(
         note=progress.behind(note),
         statistics=statistics,
-        cost=options.cycles.load_core() if timed else None,
+        cost=options.cycles.loaded_core if timed else None,
         **(traces.hooks() if traces is not None else {}),
         **options.guest.machine,
     )

@@ -36,7 +36,7 @@ def steady_run(
     machine = Machine(
         note=note,
         statistics=start > 0,  # as in the run before, whose compiled code is used again
-        cost=options.load_core(),
+        cost=options.loaded_core,
         timed=kept.batch,
         timed_range=range(start, stop),
         **guest.machine,

@@ -65,7 +65,8 @@ def command(
     from rvsim.cli.steady_run import steady_run
     from rvsim.trace.steady import steady_iterations
 
-    guest, options = Guest.take(ctx, others), CycleOptions(**others)
+    guest = Guest.take(ctx, others)
+    options = CycleOptions(**others, cpu=guest.cpu)
     machine, kept, result = steady_run(file, guest, options, sink(sys.stderr))
     shown = steady_iterations(kept.steps, iterations)
     columns = width or shutil.get_terminal_size((_WIDTH_WITHOUT_TERMINAL, 0)).columns

@@ -17,7 +17,7 @@ from rvsim.errors import RvsimError
 
 
 @dataclass(frozen=True, slots=True)
-class Clock:
+class CoreClock:
     """How fast it runs, and how fast the time CSR counts."""
 
     frequency: int = whole("cycles of the core", "per second", 1_000_000, 100_000_000_000)
@@ -215,7 +215,7 @@ class Core:
     """
 
     name: str
-    clock: Clock
+    clock: CoreClock
     issue: Issue
     branch: Branch
     vset: Vset
@@ -244,7 +244,7 @@ class Core:
 
 
 SECTIONS: Final[Mapping[str, type[Any]]] = {
-    "clock": Clock, "issue": Issue, "branch": Branch, "vset": Vset, "queue": Queue,
+    "clock": CoreClock, "issue": Issue, "branch": Branch, "vset": Vset, "queue": Queue,
     "vector_unit": VectorUnit, "lsu": Lsu, "store_buffer": StoreBuffer, "l1d": DataCache,
     "l1i": InstructionCache, "tlb": Tlb, "l2": L2, "dram": Dram, "streams": Streams,
 }  # fmt: skip

@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
-from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, SyscallVector, UserCounters, VlPolicy
+from rvsim.config import MACHINE, ClockRates, Reserved, SyscallVector, UserCounters, VlPolicy
 from rvsim.engine.interp import Interpreter, namespace
 from rvsim.engine.traffic import counting
 from rvsim.errors import RvsimError
@@ -177,13 +177,13 @@ def _cost_model(core: str | Core) -> CostModel:
     return CostModel(load_core(core) if isinstance(core, str) else core)
 
 
-def _caches(core: str) -> list[CacheFacts]:
+def _caches(core: str, cost: CostModel | None) -> list[CacheFacts]:
     """The caches of a hart, as ``/sys`` numbers them; none if the core is not known."""
-    if not core:
+    if not core and cost is None:
         return []
     from rvsim.cost import load_core
 
-    found = load_core(core)
+    found = load_core(core) if cost is None else cost.core
     l1i, l1d, l2 = found.l1i, found.l1d, found.l2
     return [
         CacheFacts(1, "Instruction", l1i.size, l1i.ways, l1i.line),
@@ -284,6 +284,8 @@ class Machine:
             timed = _both(self.rows.batch, timed)
         self.ring: Ring | None = None
         if self.cost is not None:
+            clock = self.cost.core.clock
+            self.config = replace(self.config, rates=ClockRates(clock.frequency, clock.timer))
             self.state = self.cost.make_state(vlen, records=timed is not None)
             if timed is not None:
                 self.ring = self.cost.make_ring(timed, max(0, timed_range.start))
@@ -413,7 +415,8 @@ class Machine:
             self._load_bare(self.image, stdout, stderr)
             self._align_pc()
             return
-        facts = profile(self._cpu).linux
+        cpu = profile(self._cpu)
+        facts, rates = cpu.linux, self.config.rates
         counters = _counters(self.state, self.cost)
         self.process = LinuxProcess(
             self.memory,
@@ -422,11 +425,17 @@ class Machine:
             env=env,
             hwcap=hwcap(self.config.extensions),
             probe=hwprobe(self.config, facts=facts, memory_size=self.memory.size),
-            cpu=Cpu(self.config.extensions, facts, self.config.vlenb, partial(_caches, facts.core)),
+            cpu=Cpu(
+                self.config.extensions,
+                facts,
+                self.config.vlenb,
+                rates,
+                partial(_caches, cpu.core, self.cost),
+            ),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            now_ns=lambda: counters["cycles"]() * 1_000_000_000 // CYCLES_PER_SECOND,
+            now_ns=lambda: counters["cycles"]() * 1_000_000_000 // rates.frequency,
             counters=counters,
             user_counters=self.config.user_counters == "allow",
             dirs=dirs,

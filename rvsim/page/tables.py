@@ -6,10 +6,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rvsim.config import CYCLES_PER_SECOND
 from rvsim.page.programs import Program
 from rvsim.perf import Comparison, Profile, point
-from rvsim.perf.wording import number, seconds, share, waits
+from rvsim.perf.wording import gigahertz, number, seconds, share, waits
 
 _HOTTEST: Final = 12
 
@@ -51,7 +50,8 @@ def _totals(profiles: Sequence[Profile], found: Comparison) -> Iterator[tuple[st
     yield "cycles", [number(p.cycles) for p in profiles]
     if len(profiles) > 1:
         yield "times the best", [f"{d.factor:.2f}" for d in found.differences]
-    yield f"time at {CYCLES_PER_SECOND / 1e9:.1f} GHz", [seconds(p.cycles) for p in profiles]
+    clock = gigahertz(profiles[0].core)
+    yield f"time at {clock}", [seconds(p.cycles, p.core) for p in profiles]
     yield "instructions", [f"{p.instructions:,}" for p in profiles]
     yield "instructions a cycle (IPC)", [f"{p.ipc:.2f}" for p in profiles]
     if any(p.lanes[1] for p in profiles):

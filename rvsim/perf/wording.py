@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Final
 
-from rvsim.config import CYCLES_PER_SECOND
+from rvsim.cost import Core
 from rvsim.perf.bounds import Bounds
 from rvsim.perf.compare import Comparison
 from rvsim.perf.groups import main_stall
@@ -34,13 +34,25 @@ def number(cycles: float) -> str:
     return f"{cycles:,.0f}" if cycles == int(cycles) else f"{cycles:,.1f}"
 
 
-def seconds(cycles: float) -> str:
-    """What cycles are in time.
+def gigahertz(core: Core) -> str:
+    """The clock of a core.
 
-    >>> seconds(46), seconds(3_200_000), seconds(16e9)
+    >>> from rvsim.cost import load_core
+    >>> gigahertz(load_core("x60"))
+    '1.6 GHz'
+    """
+    return f"{core.clock.frequency / 1e9:.3g} GHz"
+
+
+def seconds(cycles: float, core: Core) -> str:
+    """What cycles of a core are in time.
+
+    >>> from rvsim.cost import load_core
+    >>> core = load_core("x60")
+    >>> seconds(46, core), seconds(3_200_000, core), seconds(16e9, core)
     ('28.8 ns', '2.0 ms', '10.0 s')
     """
-    time = cycles / CYCLES_PER_SECOND
+    time = cycles / core.clock.frequency
     for unit, scale in (("ns", 1e9), ("us", 1e6), ("ms", 1e3)):
         if time * scale < 1000:
             return f"{time * scale:.1f} {unit}"

@@ -262,6 +262,10 @@ def test_json_of_compare(rvsim: Cli, program: Program, file: str) -> None:
 # -- what is refused
 
 
+GENERIC_AS_X60 = ("--cpu", "generic-rv64gcv", "--core", "x60")
+NOT_ITS_CORE = (
+    "rvsim: note: cycles are those of SpacemiT X60, which is not the core of generic-rv64gcv\n"
+)
 AES: Sequence[Step] = (vset(E8_M1 | 0b010_000, 4), step("vaesz.vs", vd=8, vs2=4))
 
 
@@ -271,9 +275,9 @@ AES: Sequence[Step] = (vset(E8_M1 | 0b010_000, 4), step("vaesz.vs", vd=8, vs2=4)
 def test_no_total_with_an_unknown_class(
     rvsim: Cli, program: Program, command: tuple[str, ...]
 ) -> None:
-    result = rvsim(*command, program(*AES), "--cpu", "generic-rv64gcv")
+    result = rvsim(*command, program(*AES), *GENERIC_AS_X60)
     assert (result.code, result.out) == (1, "")
-    assert result.err == (
+    assert result.err == NOT_ITS_CORE + (
         "rvsim: no total: SpacemiT X60 has no numbers for vaesz.vs (1 executed):"
         " --allow-unknown counts 0 cycles for them\n"
     )
@@ -285,18 +289,31 @@ def test_no_total_with_an_unknown_class(
 def test_unknown_classes_may_be_allowed(
     rvsim: Cli, program: Program, command: tuple[str, ...]
 ) -> None:
-    allowed = ("--cpu", "generic-rv64gcv", "--allow-unknown")
-    result = rvsim(*command, program(*AES), *allowed)
+    result = rvsim(*command, program(*AES), *GENERIC_AS_X60, "--allow-unknown")
     assert result.code == 0
     note = "rvsim: note: SpacemiT X60 has no numbers for vaesz.vs (1 executed): 0 cycles\n"
-    assert result.err.startswith(note)
+    assert result.err.startswith(NOT_ITS_CORE + note)
 
 
 def test_an_unknown_class_outside_of_the_region_does_not_matter(
     rvsim: Cli, program: Program
 ) -> None:
-    outside = ("--roi", "10000-10004", "--cpu", "generic-rv64gcv")
+    outside = ("--roi", "10000-10004", *GENERIC_AS_X60)
     assert rvsim("run", "--cycles", program(*AES), *outside).code == 0
+
+
+@pytest.mark.parametrize(
+    "command", [("run", "--cycles"), ("profile",), ("annotate",), ("compare",), ("timeline",)]
+)
+def test_a_cpu_without_a_core_has_no_cycles(
+    rvsim: Cli, file: str, command: tuple[str, ...]
+) -> None:
+    result = rvsim(*command, file, "--cpu", "generic-rv64gcv")
+    assert (result.code, result.out) == (2, "")
+    assert result.err == (
+        "rvsim: there are no cycles of generic-rv64gcv: no core has its numbers:"
+        " --core x60 counts those of an X60 instead; rvsim list cores has all\n"
+    )
 
 
 @pytest.mark.parametrize(

@@ -298,10 +298,11 @@ def test_unknown_instructions_are_named_on_the_page(
 ) -> None:
     aes = program(vset(E8_M1 | 0b010_000, 4), step("vaesz.vs", vd=8, vs2=4))
     path = tmp_path / "report.html"
-    options = ("--cpu", "generic-rv64gcv", "-o", path)
+    options = ("--cpu", "generic-rv64gcv", "--core", "x60", "-o", path)
     refused = rvsim("report", aes, *options)
     assert refused.code == 1
-    assert refused.err.startswith("rvsim: no total: SpacemiT X60 has no numbers for vaesz.vs")
+    told = "rvsim: no total: SpacemiT X60 has no numbers for vaesz.vs"
+    assert refused.err.splitlines()[-1].startswith(told)
     assert not path.exists()
     assert rvsim("report", aes, *options, "--allow-unknown").code == 0
     assert "SpacemiT X60 has no numbers for vaesz.vs" in path.read_text("utf-8")

@@ -18,9 +18,9 @@ ROOMS = {
     "errors": "printable",
     "host": "printable errors",
     "config": "",
-    "core_files": "errors host",
-    "profiles": "errors host config",
-    "toolchain": "errors host",
+    "core_files": "errors host config",
+    "profiles": "errors host config core_files",
+    "toolchain": "errors host profiles",
     # state and instructions
     "hart": "errors profiles",
     "ir": "host hart",
@@ -34,9 +34,9 @@ ROOMS = {
     "guest": "printable errors config profiles hart vec insn",
     "machine": "printable errors host config profiles hart vec insn cost engine guest",
     # what people see
-    "perf": "printable errors host config hart insn cost engine guest machine",
+    "perf": "printable errors host hart insn cost engine guest machine",
     "trace": "printable errors host hart vec insn cost engine machine perf",
-    "page": "config insn cost perf trace",
+    "page": "insn cost perf trace",
 }
 """Room or loose module of rvsim: what else of rvsim it may import, all of it from rows above."""
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import struct
 from typing import Any
 
-from rvsim.config import NO_FACTS
+from rvsim.config import NO_FACTS, ClockRates
 from rvsim.guest.elf import Image, Segment
 from rvsim.guest.linux import Cpu, LinuxProcess
 from rvsim.hart.memory import PAGE, Memory, R, W
@@ -30,6 +30,7 @@ IMAGE = Image(
 HEAP = DATA + 2 * PAGE
 ANONYMOUS, FIXED, FIXED_NOREPLACE, PRIVATE, SHARED = 0x20, 0x10, 0x100000, 2, 1
 AT_FDCWD = -100
+K1_RATES = ClockRates(frequency=1_600_000_000, timer=24_000_000)
 
 
 class Guest:
@@ -40,7 +41,7 @@ class Guest:
         self.memory.map(DATA, 2 * PAGE, R | W)
         self.out: list[bytes] = []
         self.notes: list[str] = []
-        cpu = Cpu(frozenset(), NO_FACTS, vlen // 8)
+        cpu = Cpu(frozenset(), NO_FACTS, vlen // 8, K1_RATES)
         options = {"cpu": cpu, "stdout": self.out.append, "note": self.notes.append} | options
         self.process = LinuxProcess(self.memory, options.pop("image", IMAGE), **options)
         self.state = State(vlen)

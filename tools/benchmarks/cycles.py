@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final
 
-from rvsim.config import CYCLES_PER_SECOND
+from rvsim.cost import load_core
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
 from tools.benchmarks.peers import one_round
@@ -49,7 +49,7 @@ class Timed(Result):
     @property
     def slowdown(self) -> float:
         """How much longer than an X60, at the clock of most boards."""
-        return self.seconds * CYCLES_PER_SECOND / self.cycles
+        return self.seconds * load_core().clock.frequency / self.cycles
 
     @property
     def bar(self) -> float | None:

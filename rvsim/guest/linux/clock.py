@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from rvsim.config import CYCLES_PER_SECOND
 from rvsim.guest.linux.waiting import Deadline
 
 SECOND: Final = 1_000_000_000
@@ -44,14 +43,15 @@ class Clock(Protocol):
 class ModelClock:
     """Time that only instructions and sleeping move: the same in each run.
 
-    >>> clock = ModelClock(lambda: 5)
+    >>> clock = ModelClock(lambda: 5, 1_000_000_000)
     >>> clock.sleep(100, Deadline())
     >>> clock.now(0), clock.cpu()
     (105, 5)
     """
 
-    def __init__(self, executed: Callable[[], int]) -> None:
+    def __init__(self, executed: Callable[[], int], frequency: int) -> None:
         self._executed = executed
+        self._frequency = frequency
         self.slept = 0
 
     def now(self, clock: int) -> int:
@@ -68,7 +68,7 @@ class ModelClock:
 
     def run_limit(self, moment: int) -> tuple[int | None, float | None]:
         """Cycles that take as long, rounded up."""
-        return max(0, -(-(moment - self.now(1)) * CYCLES_PER_SECOND // SECOND)), None
+        return max(0, -(-(moment - self.now(1)) * self._frequency // SECOND)), None
 
 
 class HostClock:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from rvsim.config import LinuxFacts
+from rvsim.config import ROUND_RATES, ClockRates, LinuxFacts
 
 _CANONICAL: Final = "imafdqlcbkjtpvnh"
 _KNOWN_TO_LINUX: Final = """
@@ -48,6 +48,7 @@ class Cpu:
     extensions: frozenset[str]
     facts: LinuxFacts
     vlenb: int = 32
+    rates: ClockRates = ROUND_RATES
     caches: Callable[[], Sequence[CacheFacts]] = tuple
 
     @property

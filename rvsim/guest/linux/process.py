@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from types import MappingProxyType
 from typing import BinaryIO, Final
 
-from rvsim.config import NO_FACTS, TIME_FREQUENCY, SyscallVector
+from rvsim.config import NO_FACTS, SyscallVector
 from rvsim.guest.elf import Image
 from rvsim.guest.linux import calls as _calls  # noqa: F401  (fills the table)
 from rvsim.guest.linux.clock import SECOND, Clock, HostClock, ModelClock
@@ -112,7 +112,8 @@ class LinuxProcess:
         self.memory = memory
         self.image = image
         self.probe = probe or {}
-        self.clock: Clock = HostClock() if host_time else ModelClock(now_ns)
+        self.clock: Clock = HostClock() if host_time else ModelClock(now_ns, cpu.rates.frequency)
+        self._ticks_per_second = cpu.rates.timer
         self.random = RandomBytes()
         self.limits: dict[int, tuple[int, int]] = dict(LIMITS)
         self.vector = VectorUnit(syscall_vector)
@@ -228,7 +229,7 @@ class LinuxProcess:
                 state["pc"] = pc
             else:
                 state.x[_A0] = (EINTR if result == ERESTARTSYS else result) & _MASK
-            state["time_asleep"] = self.clock.slept * TIME_FREQUENCY // SECOND
+            state["time_asleep"] = self.clock.slept * self._ticks_per_second // SECOND
         self.interrupt(state)
 
     def interrupt(self, state: State) -> None:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-from rvsim.config import CYCLES_PER_SECOND
 from rvsim.guest.linux.cpu import CacheFacts, Cpu
 from rvsim.guest.linux.files import Device
 from rvsim.guest.linux.nodes import DeviceNode, Directory, Link, Node
@@ -16,8 +15,6 @@ _MOST_HARTS: Final = 64
 
 _ONE_HART: Final = f"{0:08x},{1:08x}"
 """A set of harts as a mask."""
-
-_KILOHERTZ: Final = CYCLES_PER_SECOND // 1000
 
 
 def sys(cpu: Cpu) -> Directory:
@@ -32,7 +29,7 @@ def sys(cpu: Cpu) -> Directory:
         cluster_cpus=text(mask), cluster_cpus_list=text(one),
     )  # fmt: skip
     frequency = folder(
-        **{name: text(_KILOHERTZ) for name in (
+        **{name: text(cpu.rates.frequency // 1000) for name in (
             "cpuinfo_max_freq", "cpuinfo_min_freq", "scaling_max_freq", "scaling_min_freq",
             "scaling_cur_freq",
         )},

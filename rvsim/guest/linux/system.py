@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Final
 
-from rvsim.config import NO_FACTS, TIME_FREQUENCY, Config, LinuxFacts
+from rvsim.config import NO_FACTS, Config, LinuxFacts
 from rvsim.guest.linux.cpu import with_parts
 from rvsim.guest.linux.files import MOST_FILES
 
@@ -74,7 +74,7 @@ def hwprobe(
         5: _FAST,  # misaligned scalar access
         6: CACHE_BLOCK if "zicboz" in config.extensions else 0,
         7: memory_size - 1,  # highest virtual address
-        8: TIME_FREQUENCY,
+        8: config.rates.timer,
         9: _FAST,
         10: _FAST if config.misaligned_vector else _UNSUPPORTED,
     }

@@ -7,10 +7,8 @@ from typing import Final
 
 from rvsim import ir
 from rvsim.config import (
-    CYCLES_PER_SECOND,
     MACHINE,
     ONLY_BARE_METAL,
-    TIME_FREQUENCY,
     Config,
 )
 from rvsim.insn.base import machine_csrs as _machine_csrs  # noqa: F401  (fills the table)
@@ -41,12 +39,11 @@ define(0xC20, "vl", "v", lambda config: ir.read("vl"))
 define(0xC21, "vtype", "v", lambda config: ir.read("vtype"))
 constant(0xC22, "vlenb", "v", lambda config: config.vlenb)
 
-# Zicntr: time is a 24 MHz clock, derived from cycles at 1.6 GHz, that also runs
-# while the program sleeps
+# Zicntr: time is derived from cycles, and also runs while the program sleeps
 
 
 def _read_time(config: Config) -> Value:
-    per_cycle = Fraction(TIME_FREQUENCY, CYCLES_PER_SECOND)
+    per_cycle = Fraction(config.rates.timer, config.rates.frequency)
     ticks = ir.quot_u(ir.read("cycle") * per_cycle.numerator, ir.const(per_cycle.denominator, 64))
     return ticks + ir.read("time_asleep")
 
