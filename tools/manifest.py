@@ -59,15 +59,15 @@ def main() -> int:
     return int(README not in texts)
 
 
-def stale(path: Path, text: str) -> list[str]:
-    """A summary of how a file differs from what it should be; empty when it does not."""
+def stale(path: Path, text: str, tool: str = __file__) -> list[str]:
+    """A summary of how a file differs from what a tool makes; empty when it does not."""
     old = path.read_text("utf-8") if path.exists() else ""
     if old == text:
         return []
     diff = list(difflib.unified_diff(old.splitlines(), text.splitlines(), "is", "should be", n=0))
     changed = [line for line in diff[2:] if line[0] in "+-"]
     more = [f"  … and {len(changed) - 20} more lines"] if len(changed) > 20 else []
-    title = f"{path.relative_to(ROOT)} is stale, run: python tools/manifest.py"
+    title = f"{path.relative_to(ROOT)} is stale, run: python tools/{Path(tool).name}"
     return [title, *(f"  {line}" for line in changed[:20]), *more]
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass
 from typing import Any, Final
 
 from rvsim.cost.schema import shown
@@ -40,6 +40,18 @@ class Size:
     parts: float = 1
 
 
+TERMS: Final[Mapping[str, str]] = {
+    "base": "cycles whatever the size is",
+    "lmul": "cycles for each L, registers of the core's VLEN: LMUL * VLEN / vector_unit.vlen",
+    "square": "cycles for each L * L",
+    "vlmax": "cycles for each of the N elements of VLMAX",
+    "fields": "cycles for each element of each of the fields of a segment",
+    "min": "the least that it gives",
+    "fractional": "what it gives for L < 1, in place of all this",
+}
+"""What a formula adds up."""
+
+
 @dataclass(frozen=True, slots=True)
 class Formula:
     """``max(min, base + lmul*L + square*L*L + vlmax*N + fields*N*nf)`` cycles.
@@ -73,10 +85,9 @@ class Formula:
             return Formula(base=value, min=min(1.0, value))
         if not isinstance(value, Mapping):
             raise ValueError(f"{shown(value)} is neither a number of cycles nor a formula")
-        known = {f.name for f in fields(Formula)}
         for name, number in value.items():
-            if name not in known:
-                hint = did_you_mean(name, known)
+            if name not in TERMS:
+                hint = did_you_mean(name, TERMS)
                 raise ValueError(f"a formula has no term {name!r}: {hint}")
             if not _is_number(number):
                 raise ValueError(f"{name} = {shown(number)} is not a number of cycles")

@@ -67,7 +67,7 @@ class CostLibrary:
 def library_of(core: Core) -> CostLibrary:
     """That of a core, or of another one with the same numbers.
 
-    >>> from rvsim.cost.core import load_core
+    >>> from rvsim.cost import load_core
     >>> library_of(load_core("x60")) is library_of(load_core("x60"))
     True
     """

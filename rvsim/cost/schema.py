@@ -147,7 +147,7 @@ def require_all(where: str, table: type[Any], values: Mapping[str, Any]) -> None
 def read_about(where: str, table: Mapping[str, Any], *, required: bool) -> None:
     """Check the source and confidence that a table, or a number of its own, tells."""
     for name in ABOUT:
-        if name not in table and required:
+        if required and table.get(name, "") == "":
             raise RvsimError(f"{where} has no {name}", hint=_HINTS[name])
         if not isinstance(table.get(name, ""), str):
             raise RvsimError(f"{where}.{name} = {shown(table[name])} is no text")
