@@ -25,11 +25,6 @@ Style = Literal["unit", "fault_only_first", "strided", "indexed", "mask", "whole
 Place = tuple[Field, int]
 """A scalar register in arrays of x and then f registers: its field, and where the file starts."""
 
-_MEMORY_UNITS: Final = frozenset(
-    u for u in Unit if u.value.startswith(("vload", "vstore")) or u in
-    (Unit.LOAD, Unit.STORE, Unit.FLOAD, Unit.FSTORE, Unit.AMO)
-)  # fmt: skip
-
 _MASK_UNITS: Final = frozenset({Unit.VLOAD_MASK, Unit.VSTORE_MASK})
 
 
@@ -85,11 +80,11 @@ class Facts:
 
     @property
     def is_memory(self) -> bool:
-        return self.unit in _MEMORY_UNITS
+        return self.unit.is_memory
 
     @property
     def is_store(self) -> bool:
-        return "store" in self.unit.value
+        return self.unit.is_store
 
     # -- scalar registers, as places in arrays of x and then f registers
 
@@ -220,7 +215,7 @@ class Facts:
     def style(self) -> Style:
         if self._is_whole:
             return "whole"
-        if self.unit in (Unit.VLOAD_MASK, Unit.VSTORE_MASK):
+        if self.unit in _MASK_UNITS:
             return "mask"
         if self.access.args[0].type.lanes is None:
             return "fault_only_first" if "vl" in self.program.writes() else "unit"

@@ -11,13 +11,12 @@ from rvsim.cost.core import Core
 from rvsim.cost.facts import Facts
 from rvsim.cost.hierarchy import Hierarchy
 from rvsim.cost.state import get, put
+from rvsim.insn.base.caches import DATA_HINTS
 from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
 from rvsim.ir import Program, Trace
 
 _SERIALISING: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE})
-_SCALAR_MEMORY: Final = frozenset({Unit.LOAD, Unit.STORE, Unit.FLOAD, Unit.FSTORE, Unit.AMO})
-_DATA_HINTS: Final = frozenset({"prefetch.r", "prefetch.w"})
 
 
 def cost_program(h: Hierarchy, context: Context, program: Program) -> Program | None:
@@ -58,9 +57,9 @@ def _time(h: Hierarchy, facts: Facts) -> None:
         scalar.jump(core, facts, plain)
     elif unit is Unit.DIV:
         scalar.division(core, facts, plain)
-    elif unit in _SCALAR_MEMORY:
+    elif unit.is_memory:
         lsu.scalar(h, facts, plain)
-    elif facts.insn.name in _DATA_HINTS:
+    elif facts.insn.name in DATA_HINTS:
         lsu.prefetch(h, facts)
     elif unit in _SERIALISING:
         scalar.serialising(core, facts, plain)

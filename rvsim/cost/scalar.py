@@ -65,8 +65,11 @@ def division(core: Core, facts: Facts, timing: ScalarTiming) -> None:
 
     A quotient has a bit more than the dividend is longer than the divisor, or one less.
     """
-    name = facts.insn.name
-    dividend, divisor = (_magnitude(ir.read_x(r), name) for r in ("rs1", "rs2"))
+    node = next(value for value in facts.program.values() if value.prim in _SIGNED)
+    dividend, divisor = (
+        _magnitude(ir.trunc(ir.read_x(r), node.type.width), signed=_SIGNED[node.prim])
+        for r in ("rs1", "rs2")
+    )
     longer = ir.clz(divisor) - ir.clz(dividend) + 1
     bits = ir.where(ir.lt_s(longer, 0) | (divisor == 0), 0, longer)
     width = timing.quotient_bits.bit_length() - 1
@@ -74,12 +77,14 @@ def division(core: Core, facts: Facts, timing: ScalarTiming) -> None:
     arithmetic(core, facts, timing, cycles * CYCLE)
 
 
-def _magnitude(value: Value, division: str) -> Value:
-    """An operand of a division without its sign, of the low half for the ``w`` forms."""
-    low = ir.trunc(value, 32) if division.endswith("w") else value
-    if "u" in division:
-        return ir.zext(low, 64)
-    wide = ir.sext(low, 64)
+_SIGNED: Final = {"quot_s": True, "rem_s": True, "quot_u": False, "rem_u": False}
+
+
+def _magnitude(value: Value, *, signed: bool) -> Value:
+    """An operand of a division without its sign."""
+    if not signed:
+        return ir.zext(value, 64)
+    wide = ir.sext(value, 64)
     return ir.where(ir.lt_s(wide, 0), 0 - wide, wide)
 
 

@@ -111,7 +111,7 @@ class _Flow:
     def _target(self, site: Site) -> int | None:
         """Where a branch or a jump goes, if the instruction tells and it is no call."""
         insn = site.insn
-        if insn.unit not in (Unit.BRANCH, Unit.JUMP) or "target" not in insn.syntax:
+        if not insn.unit.is_jump or "target" not in insn.syntax:
             return None
         target = site.pc + site.decoded.fields["imm"]
         if insn.unit is Unit.JUMP and (_links(site) or self._is_elsewhere(target, site.pc)):

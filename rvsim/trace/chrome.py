@@ -38,10 +38,6 @@ _TRACKS: Final = {
 }
 _SCALAR_UNITS: Final = {"": 0, "mul": _MUL, "fp": _FP}
 """Tracks of the units that classes of a core name; the others are seen in their issue slots."""
-_MEMORY: Final = frozenset(
-    unit for unit in Unit if unit.value.startswith(("load", "store", "fload", "fstore", "amo",
-    "vload", "vstore"))
-)  # fmt: skip
 IPC_CYCLES: Final = 100
 """Instructions per cycle are averages over so many."""
 
@@ -102,7 +98,7 @@ class ChromeTrace:
     def _track(self, d: Decoded) -> int:
         """The track of the unit that an instruction goes through, or 0."""
         unit = d.insn.unit if d.insn is not None else Unit.ALU
-        if unit in _MEMORY:
+        if unit.is_memory:
             return _LSU
         if unit.is_vector and unit is not Unit.VSET:
             return _VECTOR

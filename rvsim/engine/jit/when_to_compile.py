@@ -80,6 +80,6 @@ def _costs(insn: Insn) -> _Costs:
         return _SCALAR
     if insn.unit is Unit.VMADOT:
         return _MATRIX
-    if insn.unit.startswith("vfreduce"):
-        return _FLOAT_SUM
-    return _FLOAT if insn.unit.startswith("vf") else _VECTOR
+    if not insn.unit.is_float:
+        return _VECTOR
+    return _FLOAT_SUM if insn.unit.is_reduction else _FLOAT

@@ -15,6 +15,8 @@ from rvsim.insn.units import Unit
 from rvsim.ir import Value
 
 BLOCK_BYTES: Final = 64
+DATA_HINTS: Final = frozenset({"prefetch.r", "prefetch.w"})
+"""Instructions that ask for a block of data."""
 
 
 def manage(name: str, number: str) -> None:
