@@ -27,7 +27,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from rvsim.errors import RvsimError
-from rvsim.host.cache_folder import kept_folder
+from rvsim.host.cache_folder import cache_folder
 from rvsim.host.package_data import data_path
 from rvsim.host.regular_file import is_own_file
 from rvsim.profiles import DEFAULT_CPU, MIN_VLEN, profile
@@ -192,7 +192,7 @@ def build_kernel(name: str, out_dir: Path | None = None, *, cpu: str = DEFAULT_C
     """
     kernel = find_kernel(name)
     place = Path(f"{kernel.name}-{_content_hash(kernel, cpu)[:16]}", f"{kernel.name}.elf")
-    cached = kept_folder().resolve() / place  # may be there, though nothing can be written
+    cached = cache_folder().resolve() / place  # may be there, though nothing can be written
     if not is_own_file(cached):
         cached = cache_dir() / place
         if not is_own_file(cached):
@@ -221,7 +221,7 @@ def cache_dir() -> Path:
     The environment variable RVSIM_CACHE_DIR chooses it.  Where it can't be written, a temporary
     folder takes its place until this process ends.
     """
-    folder = kept_folder()
+    folder = cache_folder()
     try:
         folder.mkdir(parents=True, exist_ok=True)
         with tempfile.TemporaryFile(dir=folder):

@@ -17,7 +17,7 @@ import numpy.typing as npt
 from rvsim.engine.interp import Interpreter, Mode
 from rvsim.engine.jit.discover import RegionPlan, discover
 from rvsim.engine.jit.engine import Jit
-from rvsim.engine.jit.native import Native, Slice
+from rvsim.engine.jit.native import FuelSlice, Native
 from rvsim.engine.jit.when_to_compile import THRESHOLD
 from rvsim.hart.memory import PAGE, Memory, R, W, X
 from rvsim.hart.state import F_BASE, SCALARS, SLOT, X_BASE, State
@@ -149,7 +149,7 @@ class Diverged(Exception):
         self.stretch = stretch
 
 
-class _Fixed(Slice):
+class _Fixed(FuelSlice):
     """Calls can be repeated with less fuel than they had: how much that is must not change."""
 
     def took(self, used: int, seconds: float) -> None:

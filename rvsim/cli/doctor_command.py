@@ -80,9 +80,9 @@ def _compiled_for() -> Finding:
 
 def _compiled_code() -> Finding:
     """Where it can't be kept, each run compiles anew."""
-    from rvsim.engine.jit.cache import cache_folder, why_unusable
+    from rvsim.engine.jit.cache import region_folder, why_unusable
 
-    folder = cache_folder()
+    folder = region_folder()
     why = why_unusable(folder)
     return Finding("compiled code", why is None, why or f"kept in {folder}", needed=False)
 

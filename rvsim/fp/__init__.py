@@ -32,7 +32,7 @@ from rvsim.fp.estimate import reciprocal, reciprocal_root
 from rvsim.fp.flags import Flags
 from rvsim.fp.formats import BF16, F16, F32, F64, Format
 from rvsim.fp.operation import Result
-from rvsim.fp.round import ODD, RDN, RMM, RNE, RTZ, RUP, Mode
+from rvsim.fp.round import ODD, RDN, RMM, RNE, RTZ, RUP, Rounding
 
 __all__ = [
     "BF16",
@@ -47,8 +47,8 @@ __all__ = [
     "RUP",
     "Flags",
     "Format",
-    "Mode",
     "Result",
+    "Rounding",
     "add",
     "classify",
     "convert",

@@ -13,7 +13,7 @@ from rvsim.fp.flags import Flags
 from rvsim.fp.formats import Format
 from rvsim.fp.operand import magnitude, result, widened
 from rvsim.fp.operation import Result, operation
-from rvsim.fp.round import Mode, Rounded, round_pack, sign_of_zero
+from rvsim.fp.round import Rounded, Rounding, round_pack, sign_of_zero
 from rvsim.fp.unpack import any_signaling, exponent, is_nan, is_special, normalized, significand
 from rvsim.fp.wide import One, Two, shift_right_jam
 from rvsim.ir import Value
@@ -22,7 +22,7 @@ Limbs = TypeVar("Limbs", One, Two)
 
 
 @operation
-def add(fmt: Format, a: Value, b: Value, rm: Mode) -> Result:
+def add(fmt: Format, a: Value, b: Value, rm: Rounding) -> Result:
     """a + b."""
     mag_a, mag_b = magnitude(fmt, a), magnitude(fmt, b)
     big, small = ir.max_u(mag_a, mag_b), ir.min_u(mag_a, mag_b)
@@ -43,14 +43,14 @@ def add(fmt: Format, a: Value, b: Value, rm: Mode) -> Result:
     return result(fmt, value, is_nan(fmt, big) | invalid), flags
 
 
-def sub(fmt: Format, a: Value, b: Value, rm: Mode) -> Result:
+def sub(fmt: Format, a: Value, b: Value, rm: Rounding) -> Result:
     """a - b."""
     return add(fmt, a, b ^ fmt.sign, rm)
 
 
 def _sum(
     fmt: Format,
-    rm: Mode,
+    rm: Rounding,
     sign_bit: Value,
     big: Value,
     small: Value,
@@ -78,7 +78,7 @@ def _sum(
 
 
 @operation
-def mul(fmt: Format, a: Value, b: Value, rm: Mode) -> Result:
+def mul(fmt: Format, a: Value, b: Value, rm: Rounding) -> Result:
     """a * b."""
     mag_a, mag_b = magnitude(fmt, a), magnitude(fmt, b)
     big, small = ir.max_u(mag_a, mag_b), ir.min_u(mag_a, mag_b)
@@ -121,7 +121,7 @@ def _product_two(fmt: Format, mag_a: Value, mag_b: Value, top: int) -> tuple[Val
 
 
 @operation
-def fma(fmt: Format, a: Value, b: Value, c: Value, rm: Mode) -> Result:
+def fma(fmt: Format, a: Value, b: Value, c: Value, rm: Rounding) -> Result:
     """a * b + c, rounded once.  Callers flip signs of `a` and `c` for the other three forms."""
     mag_a, mag_b, mag_c = (magnitude(fmt, v) for v in (a, b, c))
     big, small = ir.max_u(mag_a, mag_b), ir.min_u(mag_a, mag_b)

@@ -7,13 +7,13 @@ from rvsim.fp.flags import Flags
 from rvsim.fp.formats import Format
 from rvsim.fp.operand import is_negative, magnitude, result, sign
 from rvsim.fp.operation import Result, operation
-from rvsim.fp.round import RTZ, Mode, Rounder, round_pack
+from rvsim.fp.round import RTZ, Rounder, Rounding, round_pack
 from rvsim.fp.unpack import any_signaling, exponent, is_nan, is_special, normalized, significand
 from rvsim.ir import Value
 
 
 @operation
-def convert(source: Format, target: Format, a: Value, rm: Mode) -> Result:
+def convert(source: Format, target: Format, a: Value, rm: Rounding) -> Result:
     """The number `a` of one format in another."""
     width = max(source.work, target.work)
     top = width - 3
@@ -58,7 +58,7 @@ def _widened(source: Format, target: Format, mag: Value) -> Value:
 
 
 @operation
-def to_int(fmt: Format, a: Value, width: int, rm: Mode, *, signed: bool) -> Result:
+def to_int(fmt: Format, a: Value, width: int, rm: Rounding, *, signed: bool) -> Result:
     """`a` as an integer of `width` bits; what does not fit, infinities and NaN saturate (F 11.7).
 
     NV replaces NX there.  A NaN gives the greatest integer.
@@ -96,7 +96,7 @@ def to_int_modular(fmt: Format, a: Value) -> Result:
     return ir.trunc(ir.where(is_special(fmt, mag), 0, integer), 32), flags
 
 
-def _rounded_integer(fmt: Format, a: Value, rm: Mode, bits: int) -> tuple[Value, Value, Value]:
+def _rounded_integer(fmt: Format, a: Value, rm: Rounding, bits: int) -> tuple[Value, Value, Value]:
     """(magnitude of `a` rounded to an integer, whether that changed it, whether it has too many
     bits in any case, so that the magnitude is wrong)."""
     width = max(bits, fmt.work)
@@ -114,7 +114,7 @@ def _rounded_integer(fmt: Format, a: Value, rm: Mode, bits: int) -> tuple[Value,
 
 
 @operation
-def from_int(fmt: Format, a: Value, rm: Mode, *, signed: bool) -> Result:
+def from_int(fmt: Format, a: Value, rm: Rounding, *, signed: bool) -> Result:
     """The integer `a` as a number of the format."""
     bits = a.type.width
     width = max(fmt.work, 64 if bits == 64 else 32)
@@ -137,7 +137,7 @@ def from_int(fmt: Format, a: Value, rm: Mode, *, signed: bool) -> Result:
     return result(fmt, value), Flags.of_operation(a, of=rounded.of, nx=rounded.nx)
 
 
-def round_to_integral(fmt: Format, a: Value, rm: Mode, *, exact: bool) -> Result:
+def round_to_integral(fmt: Format, a: Value, rm: Rounding, *, exact: bool) -> Result:
     """`a` rounded to an integral value; NX is raised only if `exact` (Zfa froundnx, not fround)."""
     mag = magnitude(fmt, a)
     places = ir.max_s((fmt.bias + fmt.fraction_bits - 1) - exponent(fmt, mag), 0)

@@ -9,7 +9,7 @@ from rvsim.fp.flags import Flags
 from rvsim.fp.formats import Format
 from rvsim.fp.operand import is_negative, magnitude, result, widened
 from rvsim.fp.operation import Result, operation
-from rvsim.fp.round import Mode, round_pack
+from rvsim.fp.round import Rounding, round_pack
 from rvsim.fp.unpack import any_signaling, exponent, is_nan, is_special, normalized, significand
 from rvsim.ir import Value
 
@@ -21,7 +21,7 @@ _MORE: Final = 24
 
 
 @operation
-def div(fmt: Format, a: Value, b: Value, rm: Mode) -> Result:
+def div(fmt: Format, a: Value, b: Value, rm: Rounding) -> Result:
     """a / b."""
     mag_a, mag_b = magnitude(fmt, a), magnitude(fmt, b)
     sign_bit = (widened(fmt, a) ^ widened(fmt, b)) & fmt.sign
@@ -79,7 +79,7 @@ def _long_quotient(fmt: Format, mag_a: Value, mag_b: Value) -> tuple[Value, Valu
 
 
 @operation
-def sqrt(fmt: Format, a: Value, rm: Mode) -> Result:
+def sqrt(fmt: Format, a: Value, rm: Rounding) -> Result:
     """The square root of a; of -0 it is -0."""
     mag = magnitude(fmt, a)
     width, top = fmt.work, fmt.top

@@ -14,7 +14,7 @@ from rvsim.fp.flags import Flags
 from rvsim.fp.formats import Format
 from rvsim.fp.operand import is_negative, magnitude, result, sign
 from rvsim.fp.operation import Result
-from rvsim.fp.round import Mode, Rounder
+from rvsim.fp.round import Rounder, Rounding
 from rvsim.fp.unpack import any_signaling, is_nan, is_special, normalized
 from rvsim.ir import Value
 
@@ -54,7 +54,7 @@ def _look_up(table: bytes, index: Value) -> Value:
     return ir.zext(ir.extract(ir.take(entries, ir.splat(index, 1)), 0), index.type.width)
 
 
-def reciprocal(fmt: Format, a: Value, rm: Mode) -> Result:
+def reciprocal(fmt: Format, a: Value, rm: Rounding) -> Result:
     """An estimate of 1 / a (vfrec7); `rm` matters only where the reciprocal overflows."""
     mag = magnitude(fmt, a)
     fraction_bits, implicit = fmt.fraction_bits, fmt.implicit

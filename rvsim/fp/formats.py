@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Final
 
+from rvsim.ir.float_operation import FormatName
+
 
 @dataclass(frozen=True, slots=True)
 class Format:
@@ -16,7 +18,7 @@ class Format:
     [32, 32, 64, 64]
     """
 
-    name: str
+    name: FormatName
     exponent_bits: int
     fraction_bits: int
 

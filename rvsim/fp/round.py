@@ -11,25 +11,27 @@ from typing import Final
 from rvsim import ir
 from rvsim.fp.formats import Format
 from rvsim.ir import Value
+from rvsim.ir.float_operation import RoundingMode
 
-RNE: Final = 0
-RTZ: Final = 1
-RDN: Final = 2
-RUP: Final = 3
-RMM: Final = 4
-ODD: Final = 6
-"""Round to odd, for `vfncvt.rod.f.f.w` (V 13.19); no `rm` field has it."""
+RNE: Final = RoundingMode.RNE
+RTZ: Final = RoundingMode.RTZ
+RDN: Final = RoundingMode.RDN
+RUP: Final = RoundingMode.RUP
+RMM: Final = RoundingMode.RMM
+ODD: Final = RoundingMode.ODD
 
-Mode = Value | int
-"""A rounding mode: bits[3] that hold one of the five modes, or one of the constants above."""
+Rounding = Value | RoundingMode
+"""How to round: bits[3] that hold one of the five modes of frm, or a mode that tracing knows."""
 
 
-def known_mode(rm: Mode) -> int | None:
+def known_mode(rm: Rounding) -> RoundingMode | None:
     """The mode if tracing knows it."""
-    return rm if isinstance(rm, int) else rm.const
+    if isinstance(rm, RoundingMode):
+        return rm
+    return None if rm.const is None else RoundingMode(rm.const)
 
 
-def sign_of_zero(fmt: Format, rm: Mode) -> Value | int:
+def sign_of_zero(fmt: Format, rm: Rounding) -> Value | int:
     """The sign bit of an exact zero that is a sum of numbers of opposite sign (IEEE 754 6.3)."""
     known = known_mode(rm)
     if known is not None:
@@ -45,7 +47,7 @@ class Rounder:
     where a magnitude may grow, else 0.
     """
 
-    def __init__(self, rm: Mode, sign_bit: Value) -> None:
+    def __init__(self, rm: Rounding, sign_bit: Value) -> None:
         self.mode = known_mode(rm)
         self.type = sign_bit.type
         width = self.type.width
@@ -132,7 +134,7 @@ class Rounded:
 
 def round_pack(
     fmt: Format,
-    rm: Mode,
+    rm: Rounding,
     sign_bit: Value,
     exponent: Value,
     sig: Value,

@@ -17,7 +17,7 @@ _NOT_CODE: Final = frozenset({"cli", "guest", "page", "perf", "trace", "__pycach
 """Folders of the package that have no say in what the engines generate."""
 
 
-def kept_folder() -> Path:
+def cache_folder() -> Path:
     """The user's folder for built kernels and compiled code; RVSIM_CACHE_DIR chooses another."""
     chosen = os.environ.get("RVSIM_CACHE_DIR")
     if chosen:

@@ -10,11 +10,12 @@ import re
 from collections.abc import Callable
 from typing import Final
 
+from rvsim.hart.words import WORD_MASK
 from rvsim.insn.base.csrs import CSRS
 from rvsim.insn.base.fp_constants import CONSTANTS
 from rvsim.insn.decode import Decoded
 from rvsim.insn.registry import Insn, names
-from rvsim.vec.vtype import lmul_text
+from rvsim.vec.vtype import VType
 
 X_NAMES: Final = names(
     "zero ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7"
@@ -92,7 +93,7 @@ def _operand(d: Decoded, name: str, pc: int | None) -> str:
     """
     assert d.insn is not None
     if name == "target":
-        return _number(d.fields["imm"] if pc is None else (pc + d.fields["imm"]) % (1 << 64))
+        return _number(d.fields["imm"] if pc is None else (pc + d.fields["imm"]) & WORD_MASK)
     source = d.insn.source(name)
     if source not in d.fields:
         return name
@@ -144,11 +145,8 @@ def _fence(bits: int) -> str:
 
 def _vtype(bits: int) -> str:
     """``e8, m2, ta, ma``; a number where LMUL, SEW or a bit beyond them is reserved (V 3.4)."""
-    vlmul, vsew = bits & 7, bits >> 3 & 7
-    if bits >> 8 or vlmul == 4 or vsew > 3:
-        return _number(bits)
-    tail, inactive = "ta" if bits >> 6 & 1 else "tu", "ma" if bits >> 7 & 1 else "mu"
-    return f"e{8 << vsew}, {lmul_text((vlmul ^ 4) - 4)}, {tail}, {inactive}"
+    vtype = VType.fields(bits)
+    return _number(bits) if vtype is None else str(vtype).replace(",", ", ")
 
 
 _NAME: Final = re.compile(r"[a-z]\w*")

@@ -10,7 +10,7 @@ from rvsim.ir.trace import Trace
 from rvsim.ir.value import Value, is_elementwise
 
 
-def relaned(function: NamedOperation, lanes: int) -> NamedOperation:
+def change_lanes(function: NamedOperation, lanes: int) -> NamedOperation:
     """A named operation on lanes, with `lanes` of them; its scalars stay scalars.
 
     Raises TypeError if anything in it is not elementwise.
@@ -19,7 +19,7 @@ def relaned(function: NamedOperation, lanes: int) -> NamedOperation:
     >>> with Trace() as t:
     ...     a = t.node("carried", (), ((0, 0), Type(32, 4)))
     ...     doubled = NamedOperation("double", (a,), (a + 1,), ("",))
-    >>> relaned(doubled, 16).results[0].type
+    >>> change_lanes(doubled, 16).results[0].type
     lanes[16, 32]
     """
     trace = Trace()

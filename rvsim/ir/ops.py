@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 
+from rvsim.ir.float_operation import FloatOperation
 from rvsim.ir.trace import current
 from rvsim.ir.types import Type, bits, lanes
 from rvsim.ir.value import Value
@@ -121,7 +122,9 @@ def for_(
     return current().for_(count, tuple(init), body, until)
 
 
-def call(name: str, body: Callable[..., Mapping[str, Value]], *args: Value) -> dict[str, Value]:
+def call(
+    name: FloatOperation | str, body: Callable[..., Mapping[str, Value]], *args: Value
+) -> dict[str, Value]:
     """``body(*args)`` as one node of this name, which must tell it from every other body.
 
     The body labels its results; the first is *the* result.

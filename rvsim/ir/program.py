@@ -6,6 +6,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import Final
 
+from rvsim.ir.float_operation import FloatOperation
 from rvsim.ir.statements import REGISTER_WRITES, Statement, Write, operands, walk
 from rvsim.ir.value import Value
 
@@ -35,7 +36,7 @@ class LoopBody:
 class NamedOperation:
     """What a `call` stands for: back ends that know the name may do better than its definition."""
 
-    name: str
+    name: FloatOperation | str
     params: tuple[Value, ...]
     results: tuple[Value, ...]
     labels: tuple[str, ...]

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any, Final
 
+from rvsim.ir.float_operation import FloatOperation
 from rvsim.ir.prims import PRIMS, Attrs
 from rvsim.ir.program import READS, LoopBody, NamedOperation, Program, postorder
 from rvsim.ir.statements import STATE_WRITES, If, Let, Repeat, Statement, operands, walk
@@ -83,7 +84,7 @@ class Trace(Graph):
 
     def call(
         self,
-        name: str,
+        name: FloatOperation | str,
         args: tuple[Value, ...],
         body: Callable[..., Mapping[str, Value]],
     ) -> dict[str, Value]:

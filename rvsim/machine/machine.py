@@ -40,6 +40,7 @@ from rvsim.host.processor import check_host
 from rvsim.insn.decode import Decoded
 from rvsim.printable import printable
 from rvsim.profiles import DEFAULT_CPU, make_config, one_of, profile
+from rvsim.vec.vtype import VILL
 
 if TYPE_CHECKING:
     from rvsim.cost import Core, CostModel
@@ -164,10 +165,10 @@ def _both(
 def _new_jit(
     interp: Interpreter, *, cache: bool, counts: bool, host: str, note: Callable[[str], object]
 ) -> Jit:
-    from rvsim.engine.jit.cache import cache_folder
+    from rvsim.engine.jit.cache import region_folder
     from rvsim.engine.jit.engine import Jit
 
-    folder = cache_folder() if cache else None
+    folder = region_folder() if cache else None
     return Jit(interp, cache=folder, counts=counts, host=host, note=note)
 
 
@@ -293,7 +294,7 @@ class Machine:
             self.state = State(vlen)
         else:
             raise RvsimError("there are no times without a cost model", hint='give cost="x60"')
-        self.state["vtype"] = 1 << 63
+        self.state["vtype"] = VILL
         self.initial = Initial.parse(initial)
         self.initial.fill(self.state)
         self.note = note

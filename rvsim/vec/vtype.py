@@ -8,6 +8,7 @@ from functools import cache
 from typing import Final
 
 from rvsim.errors import RvsimError
+from rvsim.hart.words import signed
 
 VILL: Final = 1 << 63
 """vtype when the last vset* asked for something that isn't supported: only vill is set."""
@@ -55,14 +56,19 @@ class VType:
         return f"e{self.sew},{lmul_text(self.lmul_log2)},{tail},{inactive}"
 
     @staticmethod
-    @cache
-    def decode(bits: int, elen: int = 64) -> VType | None:
-        """The vtype of these bits, or None where vset* has to set vill."""
+    def fields(bits: int) -> VType | None:
+        """What the fields of vtype say, or None where one of them is reserved (V 3.4)."""
         vlmul, vsew = bits & 7, bits >> 3 & 7
         if bits >> 8 or vlmul == 4 or vsew > 3:
             return None
-        vtype = VType(vsew + 3, (vlmul ^ 4) - 4, bool(bits >> 6 & 1), bool(bits >> 7 & 1))
-        return vtype if vtype.supported(elen) else None
+        return VType(vsew + 3, signed(vlmul, 3), bool(bits >> 6 & 1), bool(bits >> 7 & 1))
+
+    @staticmethod
+    @cache
+    def decode(bits: int, elen: int = 64) -> VType | None:
+        """The vtype of these bits, or None where vset* has to set vill."""
+        vtype = VType.fields(bits)
+        return vtype if vtype is not None and vtype.supported(elen) else None
 
     @staticmethod
     def parse(text: str) -> VType:

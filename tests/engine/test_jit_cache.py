@@ -23,7 +23,7 @@ from rvsim.engine.jit.cache import RegionCache, open_cache, why_unusable
 from rvsim.engine.jit.engine import Jit
 from rvsim.engine.jit.region import CompiledRegion, Covered, mode_number
 from rvsim.hart.memory import PAGE, R, W, X
-from rvsim.host import cache_folder as kept
+from rvsim.host import cache_folder
 from rvsim.vec.shapes import Known
 from rvsim.vec.vtype import VType
 from tests.cli.programs import elf, exit_with
@@ -410,26 +410,27 @@ def test_the_source_digest_covers_all_that_generates_code() -> None:
     )  # fmt: skip
     loaded = {str(Path(name).resolve()) for name in done.stdout.split()}
     covered = {
-        str(Path(name).resolve()) for name in kept._sources(str(Path(kept.__file__).parents[1]))
+        str(Path(name).resolve())
+        for name in cache_folder._sources(str(Path(cache_folder.__file__).parents[1]))
     }
     assert loaded <= covered
 
 
 @pytest.fixture
 def fresh_digest() -> Iterator[None]:
-    kept.source_digest.cache_clear()
+    cache_folder.source_digest.cache_clear()
     yield
-    kept.source_digest.cache_clear()
+    cache_folder.source_digest.cache_clear()
 
 
 @pytest.mark.usefixtures("fresh_digest")
 def test_source_that_changed_after_its_import_keeps_nothing(
     folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    assert kept.source_digest() is not None
-    kept.source_digest.cache_clear()
-    monkeypatch.setattr(kept, "_LOADED_AT", Path(kept.__file__).stat().st_mtime - 1)
-    assert kept.source_digest() is None
+    assert cache_folder.source_digest() is not None
+    cache_folder.source_digest.cache_clear()
+    monkeypatch.setattr(cache_folder, "_LOADED_AT", Path(cache_folder.__file__).stat().st_mtime - 1)
+    assert cache_folder.source_digest() is None
     assert run(folder).compiled > 0
     assert files(folder) == []
 

@@ -18,7 +18,7 @@ from rvsim.hart.state import SCALARS, State
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
 from rvsim.ir.llvm import backend as llvm_backend
-from rvsim.ir.llvm.engine import Compiled, compile_module
+from rvsim.ir.llvm.engine import NativeModule, compile_module
 from rvsim.ir.numpy.runtime import GuestTrap
 from rvsim.ir.program import Program
 from tests.harness import M64, PAGES, VECTOR_CSRS, Outcome, arguments, differences, engine, observe
@@ -124,7 +124,7 @@ def optimised(variant: Variant) -> Native:
     unit = llvm_backend.Unit(variant.case.vlen)
     add(unit, variant, "f")
     library = link(object_code(unit.module), "f")
-    return Native(Compiled(library.tracker, library).function("f"), unit.whys)
+    return Native(NativeModule(library.tracker, library).function("f"), unit.whys)
 
 
 # -- comparison

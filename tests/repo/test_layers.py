@@ -25,7 +25,7 @@ ROOMS = {
     "hart": "errors profiles",
     "ir": "host hart",
     "fp": "ir",
-    "vec": "errors config ir",
+    "vec": "errors config hart ir",
     "insn": "config hart ir fp vec",
     # what executes them, and how long that takes
     "cost": "errors core_files hart ir vec insn",

@@ -21,7 +21,7 @@ from typing import Final
 from rvsim.config import Config
 from rvsim.engine.jit.region import CompiledRegion
 from rvsim.hart.memory import Memory
-from rvsim.host.cache_folder import kept_folder, source_digest
+from rvsim.host.cache_folder import cache_folder, source_digest
 from rvsim.host.regular_file import read_regular
 
 LIMIT: Final = 256 << 20
@@ -33,10 +33,10 @@ _VARIANTS: Final = 16
 _DIGEST_BYTES: Final = 32
 
 
-def cache_folder() -> Path:
+def region_folder() -> Path:
     """Where compiled code is kept; RVSIM_JIT_CACHE_DIR chooses another place for it alone."""
     chosen = os.environ.get("RVSIM_JIT_CACHE_DIR")
-    return Path(chosen) if chosen else kept_folder() / "jit"
+    return Path(chosen) if chosen else cache_folder() / "jit"
 
 
 def why_unusable(folder: Path) -> str | None:
@@ -146,7 +146,7 @@ def open_cache(
     records: bool = False,
 ) -> RegionCache | None:
     """The cache of a configuration; None where code can't be kept or has no known source."""
-    root = cache_folder() if folder is None else folder
+    root = region_folder() if folder is None else folder
     source = source_digest()
     if source is None or why_unusable(root):
         return None

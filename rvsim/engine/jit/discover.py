@@ -15,6 +15,7 @@ from typing import Final
 from rvsim.engine.interp import Interpreter, Mode
 from rvsim.engine.jit.strips.analysis import has_strips, is_wide
 from rvsim.hart.memory import GuestFault
+from rvsim.hart.words import WORD_MASK
 from rvsim.insn.base.units_off import unit_off
 from rvsim.insn.decode import Decoded, problems
 from rvsim.insn.units import Unit
@@ -24,7 +25,6 @@ from rvsim.ir.statements import Write, WriteX
 from rvsim.vec.vset import Avl, avl_of, gives_vlmax, has_constant_vtype
 from rvsim.vec.vtype import VType
 
-_M64: Final = (1 << 64) - 1
 MAX_INSNS: Final = 400
 """Instructions in a region, at most: compile time grows with them."""
 
@@ -146,7 +146,7 @@ def _scan(interp: Interpreter, key: Key, budget: int) -> BasicBlock:
         if step is None:
             return block if not block.steps else _falls_to(block, mode)
         block.steps.append(step)
-        block.end = (block.end + step.decoded.length) & _M64
+        block.end = (block.end + step.decoded.length) & WORD_MASK
         writes = step.program.writes()
         if "vtype" in writes or "vl" in writes:
             _falls_to(block, _mode_after(interp, step, mode))
@@ -203,7 +203,7 @@ def as_step(interp: Interpreter, d: Decoded, mode: Mode) -> Step | None:
     if mode.elements == "vstart" or _costly(program):
         return None
     timing, fields = interp.timing(d, mode)
-    return Step(d, program, {name: value & _M64 for name, value in fields.items()}, timing)
+    return Step(d, program, {name: value & WORD_MASK for name, value in fields.items()}, timing)
 
 
 def _costly(program: Program) -> bool:

@@ -16,7 +16,7 @@ from rvsim.engine.interp import NEVER, Block, Execution, Interpreter, Mode
 from rvsim.engine.jit.cache import entry_name
 from rvsim.engine.jit.discover import Key, RegionPlan, as_step, discover
 from rvsim.engine.jit.llvm_there import NoLlvm
-from rvsim.engine.jit.native import Native, NativeCode, Slice
+from rvsim.engine.jit.native import FuelSlice, Native, NativeCode
 from rvsim.engine.jit.region import mode_number
 from rvsim.engine.jit.table import DispatchTable
 from rvsim.engine.jit.when_to_compile import (
@@ -58,7 +58,7 @@ class Jit:
         *,
         cache: Path | None = None,
         counts: bool = False,
-        fuel: Slice | None = None,
+        fuel: FuelSlice | None = None,
         host: str | None = None,
         note: Callable[[str], object] = lambda text: None,
     ) -> None:
@@ -78,7 +78,7 @@ class Jit:
             self._table.address,
             folder=cache,
             counts=counts,
-            fuel=fuel or Slice(),
+            fuel=fuel or FuelSlice(),
             host=host,
         )
 

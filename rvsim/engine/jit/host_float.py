@@ -10,9 +10,7 @@ proves each entry (tests/isa/test_jit_float.py).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import Any, Final
 
 from llvmlite import ir
@@ -21,56 +19,30 @@ from rvsim.engine.jit.float_env import HOST_MODES, FloatEnv
 from rvsim.engine.jit.underflow import Guard, fma_guard, narrowing_guard, product_guard
 from rvsim.fp import F16, F32, F64, Format
 from rvsim.host.processor import Host
+from rvsim.ir.float_operation import FloatOperation, FormatName, RoundingMode
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I1, I32
 
-_FORMATS: Final[dict[str, Format]] = {f.name: f for f in (F16, F32, F64)}
+_FORMATS: Final[dict[FormatName, Format]] = {f.name: f for f in (F16, F32, F64)}
 _TYPES: Final = {"f16": ir.HalfType(), "f32": ir.FloatType(), "f64": ir.DoubleType()}
 _SUFFIX: Final = {"f16": "f16", "f32": "f32", "f64": "f64"}
 _ROUNDINGS: Final = {
-    "dyn": "nearbyint",
-    "rne": "roundeven",
-    "rtz": "trunc",
-    "rdn": "floor",
-    "rup": "ceil",
+    None: "nearbyint",
+    RoundingMode.RNE: "roundeven",
+    RoundingMode.RTZ: "trunc",
+    RoundingMode.RDN: "floor",
+    RoundingMode.RUP: "ceil",
 }
-"""Intrinsics that round to an integral number without raising NX, by rounding mode."""
-
-_MODES: Final = (*_ROUNDINGS, "rmm", "odd")
+"""Intrinsics that round to an integral number without raising NX, by the mode that is named."""
 
 Lanes = Any
 """An LLVM integer or vector of integers: patterns, numbers or masks."""
 
-Outcome = tuple[Lanes, dict[str, Lanes]]
+ResultAndFlags = tuple[Lanes, dict[str, Lanes]]
 """A result and the flags that are given explicitly; the others are the host's."""
 
-Rule = Callable[[Any, Sequence[Lanes]], Outcome]
+HostRule = Callable[[Any, Sequence[Lanes]], ResultAndFlags]
 """``rule(lowerer, operands)`` for one piece of the lanes."""
-
-
-@dataclass(frozen=True, slots=True)
-class Operation:
-    """What the name of a `call` says.
-
-    >>> Operation.parse("f32.f64.convert[rne]")
-    Operation(formats=('f32', 'f64'), name='convert', mode='rne', choices=())
-    >>> Operation.parse("f32.to_int[32, signed=True]").choices, Operation.parse("f32.add").mode
-    (('32', 'signed=True'), 'dyn')
-    """
-
-    formats: tuple[str, ...]
-    name: str
-    mode: str
-    choices: tuple[str, ...]
-
-    @staticmethod
-    def parse(name: str) -> Operation:
-        stem, _, rest = name.partition("[")
-        *formats, operation = stem.split(".")
-        choices = [c for c in re.split(r",\s*", rest.rstrip("]")) if c]
-        modes = [c for c in choices if c in _MODES]
-        others = tuple(c for c in choices if c not in modes)
-        return Operation(tuple(formats), operation, modes[0] if modes else "dyn", others)
 
 
 class HostFloat:
@@ -91,20 +63,19 @@ class HostFloat:
         self.halves_unsigned = not x86
         self.has_rounding = not x86 or host.has("sse4.1")
 
-    def rule(self, name: str, operand_width: int) -> Rule | None:
-        """The lowering of a named operation whose first operand has so many bits, if any."""
-        op = Operation.parse(name)
+    def rule(self, op: FloatOperation, operand_width: int) -> HostRule | None:
+        """The lowering of an operation whose first operand has so many bits, if any."""
         if any(f not in _FORMATS for f in op.formats):
             return None
         if "f16" in op.formats and not self.has_half:
             return None
-        match op.name, op.formats:
+        match op.verb, op.formats:
             case ("add" | "mul" | "div" | "sqrt") as verb, ("f16",):
-                return _through_f32(verb) if op.mode == "dyn" else None
+                return _through_f32(verb) if op.mode is None else None
             case ("add" | "mul" | "div" | "sqrt") as verb, (fmt,):
-                return _arithmetic(verb, fmt) if op.mode == "dyn" else None
+                return _arithmetic(verb, fmt) if op.mode is None else None
             case "fma", ("f32" | "f64",) as formats:
-                return _fma(formats[0]) if op.mode == "dyn" and self.has_fma else None
+                return _fma(formats[0]) if op.mode is None and self.has_fma else None
             case "convert", (source, target):
                 return self._convert(op, source, target)
             case "to_int", (fmt,):
@@ -114,13 +85,12 @@ class HostFloat:
                 return self._from_int(op, fmt, operand_width)
         return None
 
-    def guard(self, name: str) -> Guard | None:
+    def guard(self, op: FloatOperation) -> Guard | None:
         """The lanes in which an operation raises UF as RISC-V does; None where it always does."""
-        op = Operation.parse(name)
         if self.env.tiny_after_rounding:
             return None
         first, *others = (_FORMATS[f] for f in op.formats)
-        match op.name:
+        match op.verb:
             case "mul":
                 return product_guard(first)
             case "fma":
@@ -129,29 +99,26 @@ class HostFloat:
                 return narrowing_guard(first, others[0])
         return None
 
-    def _convert(self, op: Operation, source: str, target: str) -> Rule | None:
+    def _convert(
+        self, op: FloatOperation, source: FormatName, target: FormatName
+    ) -> HostRule | None:
         if _FORMATS[source].width < _FORMATS[target].width:
             return _widen(source, target)
-        usable = op.mode == "dyn" and (source, target) != ("f64", "f16")
+        usable = op.mode is None and (source, target) != ("f64", "f16")
         return _narrow(source, target) if usable else None
 
-    def _from_int(self, op: Operation, fmt: str, width: int) -> Rule | None:
-        signed = op.choices[0] == "signed=True"
+    def _from_int(self, op: FloatOperation, fmt: FormatName, width: int) -> HostRule | None:
+        signed = bool(op.signed)
         if fmt == "f16" and width > 16:
             return None  # it would be rounded twice on the way
         exact = width <= _FORMATS[fmt].precision
-        if op.mode != "dyn" and not exact:
+        if op.mode is not None and not exact:
             return None
         if not signed and width == 64 and fmt == "f32" and self.halves_unsigned:
             return _lane_by_lane(_from_int(fmt, 64, signed=False), 32)
         if signed or self.has_unsigned:
             return _from_int(fmt, max(width, 32), signed=signed)
         return None if width == 64 else _from_int(fmt, 2 * max(width, 16), signed=signed)
-
-    @staticmethod
-    def needs_mode(name: str) -> bool:
-        """Whether the operation takes the rounding mode from frm, which the host must have."""
-        return Operation.parse(name).mode == "dyn"
 
     def require_mode(self, g: Any, rm: Any) -> None:
         """Leave the region where the host can't round as `rm` (i3) says."""
@@ -161,21 +128,21 @@ class HostFloat:
 # -- operations on one piece
 
 
-def _arithmetic(verb: str, fmt: str) -> Rule:
+def _arithmetic(verb: str, fmt: FormatName) -> HostRule:
     intrinsic = {"add": "fadd", "mul": "fmul", "div": "fdiv", "sqrt": "sqrt"}[verb]
 
-    def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
+    def rule(g: Any, args: Sequence[Lanes]) -> ResultAndFlags:
         result = _constrained(g, intrinsic, [_real(g, a, fmt) for a in args])
         return _canonical(g, result, fmt), {}
 
     return rule
 
 
-def _through_f32(verb: str) -> Rule:
+def _through_f32(verb: str) -> HostRule:
     """f16 by f32, which has more than twice its precision: rounding twice is as rounding once."""
     intrinsic = {"add": "fadd", "mul": "fmul", "div": "fdiv", "sqrt": "sqrt"}[verb]
 
-    def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
+    def rule(g: Any, args: Sequence[Lanes]) -> ResultAndFlags:
         wide = [_resized(g, "fpext", _real(g, a, "f16"), "f32") for a in args]
         result = _resized(g, "fptrunc", _constrained(g, intrinsic, wide), "f16")
         return _canonical(g, result, "f16"), {}
@@ -183,8 +150,8 @@ def _through_f32(verb: str) -> Rule:
     return rule
 
 
-def _fma(fmt: str) -> Rule:
-    def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
+def _fma(fmt: FormatName) -> HostRule:
+    def rule(g: Any, args: Sequence[Lanes]) -> ResultAndFlags:
         factors_and_addend = [_real(g, a, fmt) for a in args]
         result = _constrained(g, "fma", factors_and_addend)
 
@@ -215,36 +182,37 @@ def _raise_invalid_product(g: Any, fmt: Format, args: Sequence[Lanes]) -> None:
     _constrained(g, "fmul", [_real(g, factor, fmt.name), _real(g, zero, fmt.name)])
 
 
-def _widen(source: str, target: str) -> Rule:
-    def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
+def _widen(source: FormatName, target: FormatName) -> HostRule:
+    def rule(g: Any, args: Sequence[Lanes]) -> ResultAndFlags:
         wide = _resized(g, "fpext", _real(g, args[0], source), target)
         return _canonical(g, wide, target), {}
 
     return rule
 
 
-def _narrow(source: str, target: str) -> Rule:
-    def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
+def _narrow(source: FormatName, target: FormatName) -> HostRule:
+    def rule(g: Any, args: Sequence[Lanes]) -> ResultAndFlags:
         narrow = _resized(g, "fptrunc", _real(g, args[0], source), target)
         return _canonical(g, narrow, target), {}
 
     return rule
 
 
-def _to_int(fmt: str, op: Operation) -> Rule:
+def _to_int(fmt: FormatName, op: FloatOperation) -> HostRule:
     """Rounded, compared with the limits, converted; NV and NX are given, nothing else raises."""
-    width, signed = int(op.choices[0]), op.choices[1] == "signed=True"
+    assert op.width is not None
+    width, signed = op.width, bool(op.signed)
     least = -(2.0 ** (width - 1)) if signed else 0.0
     past = 2.0 ** (width - signed)
     greatest = (1 << (width - signed)) - 1
     lowest = greatest + 1 if signed else 0
 
-    def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
+    def rule(g: Any, args: Sequence[Lanes]) -> ResultAndFlags:
         b = g.b
         x = _real(g, args[0], fmt)
         if fmt == "f16":
             x = _resized(g, "fpext", x, "f32")
-        whole = _constrained(g, _ROUNDINGS[op.mode], [x], rounding=op.mode == "dyn")
+        whole = _constrained(g, _ROUNDINGS[op.mode], [x], rounding=op.mode is None)
         low_enough = b.fcmp_ordered("<", whole, _number(whole.type, past))
         high_enough = b.fcmp_ordered(">=", whole, _number(whole.type, least))
         valid = b.and_(low_enough, high_enough)
@@ -265,8 +233,8 @@ def _to_int(fmt: str, op: Operation) -> Rule:
     return rule
 
 
-def _from_int(fmt: str, width: int, *, signed: bool) -> Rule:
-    def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
+def _from_int(fmt: FormatName, width: int, *, signed: bool) -> HostRule:
+    def rule(g: Any, args: Sequence[Lanes]) -> ResultAndFlags:
         b, number = g.b, args[0]
         if (have := build.element_type(number).width) < width:
             wide = _like(number, ir.IntType(width))
@@ -281,10 +249,10 @@ def _from_int(fmt: str, width: int, *, signed: bool) -> Rule:
     return rule
 
 
-def _lane_by_lane(convert: Rule, width: int) -> Rule:
+def _lane_by_lane(convert: HostRule, width: int) -> HostRule:
     """A conversion to `width` bits without flags of its own, as scalars."""
 
-    def rule(g: Any, args: Sequence[Lanes]) -> Outcome:
+    def rule(g: Any, args: Sequence[Lanes]) -> ResultAndFlags:
         b, (number,) = g.b, args
         if not isinstance(number.type, ir.VectorType):
             return convert(g, args)
@@ -306,11 +274,11 @@ def _like(lanes: Any, element: Any) -> Any:
     return ir.VectorType(element, lanes.type.count) if vector else element
 
 
-def _real(g: Any, pattern: Lanes, fmt: str) -> Any:
+def _real(g: Any, pattern: Lanes, fmt: FormatName) -> Any:
     return g.b.bitcast(pattern, _like(pattern, _TYPES[fmt]))
 
 
-def _pattern(g: Any, real: Any, fmt: str) -> Lanes:
+def _pattern(g: Any, real: Any, fmt: FormatName) -> Lanes:
     return g.b.bitcast(real, _like(real, ir.IntType(_FORMATS[fmt].width)))
 
 
@@ -319,7 +287,7 @@ def _number(type_: Any, number: float) -> Any:
     return ir.Constant(type_, [number] * type_.count if vector else number)
 
 
-def _resized(g: Any, verb: str, real: Any, fmt: str) -> Any:
+def _resized(g: Any, verb: str, real: Any, fmt: FormatName) -> Any:
     rounding = verb == "fptrunc"
     return _constrained(g, verb, [real], result=_like(real, _TYPES[fmt]), rounding=rounding)
 
@@ -354,7 +322,9 @@ def _mangled(type_: Any) -> str:
     return next(_SUFFIX[fmt] for fmt, t in _TYPES.items() if t == type_)
 
 
-def _canonical(g: Any, real: Any, fmt: str, on_nan: Callable[[], None] | None = None) -> Lanes:
+def _canonical(
+    g: Any, real: Any, fmt: FormatName, on_nan: Callable[[], None] | None = None
+) -> Lanes:
     """The pattern of a result, NaNs made canonical (F 11.3); they are rare, so in a branch.
 
     `on_nan` emits what else is to be done if there is one.

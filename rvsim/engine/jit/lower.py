@@ -29,6 +29,7 @@ from rvsim.engine.jit.strips.arrays import Scratch
 from rvsim.engine.jit.strips.lowerer import StripLowerer
 from rvsim.engine.jit.table import ENTRY_BYTES, PC_BITS, TABLE_BITS
 from rvsim.hart.state import RING, SLOT
+from rvsim.hart.words import WORD_MASK
 from rvsim.ir.llvm.backend import Lowerer
 from rvsim.ir.llvm.build import I64, PTR, Frame, at, host_of
 from rvsim.ir.program import READS, NamedOperation, Program
@@ -43,14 +44,12 @@ INTERPRET: Final = 1
 SIGNATURE: Final = ir.FunctionType(I64, [PTR, PTR, PTR, I64, PTR])
 """``i64 region(ptr state, ptr mem, ptr perm, i64 mem_size, ptr table)``."""
 
-_M64: Final = (1 << 64) - 1
-
 
 class RegionLowerer(Lowerer):
     """Lowers steps; what would trap leaves through the exit of its step."""
 
     host_float: HostFloat | None = None
-    span: Check | None = None
+    shared_check: Check | None = None
     """What the scalar access of the step has to check, if not just its own bytes."""
 
     def call(self, function: NamedOperation, args: Sequence[Any]) -> tuple[Any, ...]:
@@ -76,18 +75,18 @@ class RegionLowerer(Lowerer):
                 host.require_mode(self, self.value(value.args[-1]))
 
     def require_load(self, addr: Any, nbytes: int) -> None:
-        if self.span != COVERED:
-            super().require_load(*self._span(addr, nbytes))
+        if self.shared_check != COVERED:
+            super().require_load(*self._checked(addr, nbytes))
 
     def require_store(self, addr: Any, nbytes: int) -> None:
-        if self.span != COVERED:
-            super().require_store(*self._span(addr, nbytes))
+        if self.shared_check != COVERED:
+            super().require_store(*self._checked(addr, nbytes))
 
-    def _span(self, addr: Any, nbytes: int) -> tuple[Any, int]:
-        if self.span is None:
+    def _checked(self, addr: Any, nbytes: int) -> tuple[Any, int]:
+        if self.shared_check is None:
             return addr, nbytes
-        first, length = self.span
-        return self.b.add(addr, I64(first & _M64)), length
+        first, length = self.shared_check
+        return self.b.add(addr, I64(first & WORD_MASK)), length
 
     def check(self, allowed: Any, cause: int, addr: Any, why: str) -> None:
         self.require(allowed)
@@ -112,7 +111,7 @@ class WideLowerer(StripLowerer, RegionLowerer):
         return plain.call(function, args)
 
 
-class _Function:
+class _RegionFunction:
     """The function of one region while it is built."""
 
     def __init__(
@@ -195,7 +194,7 @@ class _Function:
         b.branch(self.interpret)
         b.position_at_end(enough)
 
-    def _step(self, block: BasicBlock, index: int, span: Check | None) -> None:
+    def _step(self, block: BasicBlock, index: int, shared_check: Check | None) -> None:
         step = block.steps[index]
         leave = self.function.append_basic_block(f"leave_{step.decoded.pc:x}")
         kind = WideLowerer if is_wide(step.program) else RegionLowerer
@@ -203,7 +202,7 @@ class _Function:
         if isinstance(lowerer, WideLowerer):
             lowerer.restart(self.scratch)
         lowerer.host_float = self.host_float
-        lowerer.span = span
+        lowerer.shared_check = shared_check
         self.state.leave = leave
         self.memory.require = lowerer.require
         if step.settles_flags:
@@ -346,4 +345,4 @@ def lower_region(
 
     `array_offsets` are those of the state buffer; with a ring among them, the region makes records.
     """
-    _Function(module, name, plan, config, array_offsets, counts=counts).build()
+    _RegionFunction(module, name, plan, config, array_offsets, counts=counts).build()

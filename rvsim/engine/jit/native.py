@@ -41,10 +41,10 @@ _SIGNATURE: Final = ctypes.CFUNCTYPE(
 
 
 @dataclass(slots=True)
-class Slice:
+class FuelSlice:
     """The fuel that native code is given at once; it follows how long instructions take.
 
-    >>> fuel = Slice(20_000)
+    >>> fuel = FuelSlice(20_000)
     >>> fuel.took(20_000, 0.0001)
     >>> fuel.took(160_000, 0.016)
     >>> fuel.insns
@@ -71,7 +71,7 @@ class _Call:
         library: Library,
         words: memoryview,
         arguments: tuple[int, ...],
-        fuel: Slice,
+        fuel: FuelSlice,
         ring: Ring | None,
     ) -> None:
         self._code = enter, library
@@ -120,7 +120,7 @@ class NativeCode:
         *,
         folder: Path | None,
         counts: bool,
-        fuel: Slice,
+        fuel: FuelSlice,
         host: str | None,
     ) -> None:
         self.interp = interp

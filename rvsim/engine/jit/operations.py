@@ -15,7 +15,8 @@ from llvmlite import ir
 from rvsim.engine.jit.float_env import environment
 from rvsim.engine.jit.host_float import HostFloat
 from rvsim.host.processor import Host
-from rvsim.ir.change_lanes import relaned
+from rvsim.ir.change_lanes import change_lanes
+from rvsim.ir.float_operation import FloatOperation
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.backend import Lowerer
 from rvsim.ir.llvm.build import Frame
@@ -39,39 +40,43 @@ def host_float(host: Host) -> HostFloat | None:
     return None if env is None else HostFloat(env, host)
 
 
-def wants_mode(host: HostFloat, function: NamedOperation) -> bool:
+def wants_mode(host: HostFloat, operation: NamedOperation) -> bool:
     """Whether the host computes the operation, in the rounding mode that it is in."""
+    name = operation.name
     return (
-        host.needs_mode(function.name)
-        and host.rule(function.name, function.params[0].type.width) is not None
+        isinstance(name, FloatOperation)
+        and name.mode is None
+        and host.rule(name, operation.params[0].type.width) is not None
     )
 
 
 def by_host(
-    g: Any, host: HostFloat, function: NamedOperation, args: Sequence[Any]
+    g: Any, host: HostFloat, operation: NamedOperation, args: Sequence[Any]
 ) -> Results | None:
     """The results of an operation that the host has; None for another."""
-    rule = host.rule(function.name, build.element_type(args[0]).width)
+    name = operation.name
+    if not isinstance(name, FloatOperation):
+        return None
+    rule = host.rule(name, build.element_type(args[0]).width)
     if rule is None:
         return None
-    needs_mode = host.needs_mode(function.name)
-    if needs_mode:
+    if name.mode is None:
         host.require_mode(g, args[-1])
-    guard = host.guard(function.name)
-    operands = args[:-1] if needs_mode else args
+    guard = host.guard(name)
+    operands = args[:-1] if name.mode is None else args
     widths = (build.element_type(a).width for a in operands)
-    widest = max(32, function.results[0].type.width, *widths)
+    widest = max(32, operation.results[0].type.width, *widths)
 
     def compute(parts: Sequence[Any]) -> Results:
         value, flags = rule(g, parts)
         none = build.filled(build.mask_type(value), 0)
-        return tuple(flags.get(label, none) if label else value for label in function.labels)
+        return tuple(flags.get(label, none) if label else value for label in operation.labels)
 
     def piece(*parts: Any) -> Results:
         own = parts[: len(operands)]
         if guard is None:
             return compute(own)
-        exact = partial(by_softfloat, g, function, parts)
+        exact = partial(by_softfloat, g, operation, parts)
         return _either(g.b, guard(g.b, own), partial(compute, own), exact)
 
     return in_pieces(g.b, args, host.piece_bits // widest, piece)
@@ -97,12 +102,12 @@ def _either(
     return tuple(build.join(b, (x, one), (y, another)) for x, y in zip(first, second, strict=True))
 
 
-def by_softfloat(g: Lowerer, function: NamedOperation, args: Sequence[Any]) -> Results:
+def by_softfloat(g: Lowerer, operation: NamedOperation, args: Sequence[Any]) -> Results:
     """The results of the definition: in place if it is short, else of a function of the module."""
-    if _size(function) <= IN_PLACE:
-        return Lowerer.call(g, function, args)
+    if _size(operation) <= IN_PLACE:
+        return Lowerer.call(g, operation, args)
     lanes = SOFT_BITS // build.element_type(args[0]).width
-    return in_pieces(g.b, args, lanes, lambda *parts: _outlined(g.b, function, parts))
+    return in_pieces(g.b, args, lanes, lambda *parts: _outlined(g.b, operation, parts))
 
 
 def in_pieces(b: Any, args: Sequence[Any], size: int, compute: Callable[..., Results]) -> Results:
@@ -122,10 +127,10 @@ def _lanes(b: Any, value: Any, start: int, size: int) -> Any:
     return build.pick(b, value, range(start, min(start + size, value.type.count)))
 
 
-def _size(function: NamedOperation) -> int:
+def _size(operation: NamedOperation) -> int:
     """Values in a definition, as far as it matters."""
     seen: set[int] = set()
-    waiting: list[Value] = list(function.results)
+    waiting: list[Value] = list(operation.results)
     while waiting and len(seen) <= IN_PLACE:
         value = waiting.pop()
         if id(value) not in seen:
@@ -134,35 +139,35 @@ def _size(function: NamedOperation) -> int:
     return len(seen)
 
 
-def _outlined(b: Any, function: NamedOperation, args: Sequence[Any]) -> Results:
+def _outlined(b: Any, operation: NamedOperation, args: Sequence[Any]) -> Results:
     types = [a.type for a in args]
-    name = f"{function.name} {', '.join(map(str, types))}"
-    callee = b.module.globals.get(name) or _define(b.module, name, function, types)
+    name = f"{operation.name} {', '.join(map(str, types))}"
+    callee = b.module.globals.get(name) or _define(b.module, name, operation, types)
     together = b.call(callee, args)
-    return tuple(b.extract_value(together, i) for i in range(len(function.results)))
+    return tuple(b.extract_value(together, i) for i in range(len(operation.results)))
 
 
-def _define(module: Any, name: str, function: NamedOperation, types: Sequence[Any]) -> Any:
+def _define(module: Any, name: str, operation: NamedOperation, types: Sequence[Any]) -> Any:
     """A function of the module that computes the definition."""
     lanes = max((t.count for t in types if isinstance(t, ir.VectorType)), default=None)
     if lanes is not None:
-        function = relaned(function, lanes)
-    results = ir.LiteralStructType([build.llvm_type(r.type) for r in function.results])
+        operation = change_lanes(operation, lanes)
+    results = ir.LiteralStructType([build.llvm_type(r.type) for r in operation.results])
     callee = ir.Function(module, ir.FunctionType(results, types), name)
     callee.linkage = "internal"
     callee.attributes.add("noinline")
     entry = ir.IRBuilder(callee.append_basic_block("entry"))
     b = ir.IRBuilder(callee.append_basic_block("body"))
     together = ir.Constant(results, ir.Undefined)
-    for i, value in enumerate(_definition(b, Frame(entry), function, callee.args)):
+    for i, value in enumerate(_definition(b, Frame(entry), operation, callee.args)):
         together = b.insert_value(together, value, i)
     b.ret(together)
     entry.branch(callee.blocks[1])
     return callee
 
 
-def _definition(b: Any, frame: Frame, function: NamedOperation, args: Sequence[Any]) -> Results:
+def _definition(b: Any, frame: Frame, operation: NamedOperation, args: Sequence[Any]) -> Results:
     """The results of a definition, which reaches neither state nor memory."""
     nothing: Any = None
     memory = GuestMemory(nothing, nothing, nothing, frame)
-    return Lowerer(b, frame, nothing, memory, {}).call(function, args)
+    return Lowerer(b, frame, nothing, memory, {}).call(operation, args)

@@ -14,6 +14,7 @@ from typing import Final
 
 from rvsim.engine.jit.discover import Step
 from rvsim.hart.memory import PAGE
+from rvsim.hart.words import signed
 from rvsim.ir.known import known
 from rvsim.ir.statements import Let, Statement, Store, WriteX
 from rvsim.ir.value import Value
@@ -26,7 +27,7 @@ Check = tuple[int, int]
 
 
 @dataclass(slots=True)
-class _Span:
+class _SharedCheck:
     """Accesses by their step and offset, and the bytes from the lowest to the highest."""
 
     low: int
@@ -45,23 +46,25 @@ class _Span:
 
 def checks(steps: Sequence[Step]) -> dict[int, Check]:
     """By number of a step with one scalar access: what it has to check."""
-    open_spans: dict[tuple[int, str], _Span] = {}
-    spans: list[_Span] = []
+    open_checks: dict[tuple[int, str], _SharedCheck] = {}
+    shared: list[_SharedCheck] = []
     for index, step in enumerate(steps):
         access = _access(step)
         if access is not None:
             base, offset, nbytes, kind = access
-            span = open_spans.get((base, kind))
-            if span is None or not span.take(index, offset, nbytes):
-                span = open_spans[base, kind] = _Span(offset, offset + nbytes, [(index, offset)])
-                spans.append(span)
+            check = open_checks.get((base, kind))
+            if check is None or not check.take(index, offset, nbytes):
+                check = open_checks[base, kind] = _SharedCheck(
+                    offset, offset + nbytes, [(index, offset)]
+                )
+                shared.append(check)
         for register in _written(step):
             for kind in ("load", "store"):
-                open_spans.pop((register, kind), None)
+                open_checks.pop((register, kind), None)
     found: dict[int, Check] = {}
-    for span in spans:
-        (first, offset), *others = span.members
-        found[first] = (span.low - offset, span.high - span.low)
+    for check in shared:
+        (first, offset), *others = check.members
+        found[first] = (check.low - offset, check.high - check.low)
         found.update((index, COVERED) for index, _ in others)
     return found
 
@@ -101,7 +104,7 @@ def _place(addr: Value, step: Step) -> tuple[int, int] | None:
         unsigned = known(displacement, step.fields)
         if unsigned is None:
             return None
-        offset = unsigned - (unsigned >> 63 << 64)
+        offset = signed(unsigned)
     if base.prim != "read_x":
         return None
     which = base.attrs[0]

@@ -6,6 +6,8 @@ from typing import Final
 
 import numpy as np
 
+from rvsim.hart.words import WORD_MASK
+
 TABLE_BITS: Final = 14
 """The table has 2^14 entries of a key and the address of a function; see `table_key`."""
 
@@ -17,7 +19,7 @@ PC_BITS: Final = 48
 
 def table_key(pc: int, mode: int) -> int:
     """What identifies a region to compiled code."""
-    return (pc | mode << PC_BITS) & (1 << 64) - 1
+    return (pc | mode << PC_BITS) & WORD_MASK
 
 
 def table_index(pc: int) -> int:

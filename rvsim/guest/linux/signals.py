@@ -21,7 +21,7 @@ from rvsim.guest.linux.table import BlockedForEver, ProcessExit
 from rvsim.guest.linux.vector import VectorUnit
 from rvsim.hart.memory import PAGE, Memory, R, W, X
 from rvsim.hart.state import State
-from rvsim.vec.vtype import VType
+from rvsim.vec.vtype import VILL, VType
 
 SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGPIPE = 4, 5, 6, 7, 8, 9, 11, 13
 SIGNALS: Final = 64
@@ -55,7 +55,6 @@ _VECTOR_HEAD: Final = 56
 _END_MARK: Final = 8
 _TRAMPOLINE: Final = struct.pack("<II", 139 << 20 | 17 << 7 | 0x13, 0x73)  # li a7, 139; ecall
 _RA, _SP, _A0, _A1, _A2 = 1, 2, 10, 11, 12
-_VILL: Final = 1 << 63
 _M64: Final = (1 << 64) - 1
 
 
@@ -331,7 +330,7 @@ class Signals:
         if not self.memory.span_ok(data, 32 * state.vlenb, R):
             raise Killed(SIGSEGV)
         decoded = VType.decode(vtype)
-        state["vtype"] = _VILL if decoded is None else vtype
+        state["vtype"] = VILL if decoded is None else vtype
         state["vl"] = 0 if decoded is None else min(vl, decoded.vlmax(state.vlen))
         state["vstart"] = vstart & state.vlen - 1
         state["vxsat"], state["vxrm"] = vcsr & 1, vcsr >> 1 & 3

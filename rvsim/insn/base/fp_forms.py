@@ -7,12 +7,13 @@ from collections.abc import Callable
 from typing import Final
 
 from rvsim import fp, ir
-from rvsim.fp import F16, F32, F64, Flags, Format, Mode
+from rvsim.fp import F16, F32, F64, Flags, Format, Rounding
 from rvsim.hart.traps import Cause
 from rvsim.insn.encoding import Encoding
 from rvsim.insn.registry import Context, Insn, define, names, operand
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
+from rvsim.ir.float_operation import RoundingMode
 
 DYNAMIC: Final = 7
 """The rm field that takes the rounding mode from frm."""
@@ -39,10 +40,10 @@ def boxed(pattern: Value) -> Value:
     return ir.zext(pattern, 64) | ((1 << 64) - (1 << width))
 
 
-def rounding_mode(ctx: Context) -> Mode:
+def rounding_mode(ctx: Context) -> Rounding:
     """The mode of the rm field, or of frm; traps if frm holds a reserved one (F 2.2)."""
     static = ctx.statics["rm"]
-    return dynamic_mode() if static == DYNAMIC else static
+    return dynamic_mode() if static == DYNAMIC else RoundingMode(static)
 
 
 def dynamic_mode() -> Value:

@@ -12,6 +12,7 @@ from typing import Final
 
 from rvsim import ir
 from rvsim.config import MACHINE, Config
+from rvsim.hart.words import WORD_MASK
 from rvsim.insn.base.csr_forms import CSRS, constant, define, word, zero
 from rvsim.ir import Value
 
@@ -34,7 +35,6 @@ VS_OFF: Final = 2
 
 _INTERRUPTS: Final = 1 << 3 | 1 << 7 | 1 << 11  # software, timer, external
 _MISA_LETTERS: Final = frozenset("acdfimv")
-_M64: Final = (1 << 64) - 1
 
 
 def legal_mstatus(config: Config, value: Value) -> Value:
@@ -66,12 +66,12 @@ def _write_mepc(config: Config, value: Value) -> None:
 
 define(0x300, "mstatus", MACHINE, lambda config: ir.read("mstatus"), write_mstatus)
 word(0x304, "mie", MACHINE, _INTERRUPTS)
-word(0x305, "mtvec", MACHINE, _M64 - 2)  # direct or vectored, which is the same for exceptions
+word(0x305, "mtvec", MACHINE, WORD_MASK - 2)  # direct or vectored, which is the same for exceptions
 word(0x306, "mcounteren", MACHINE, 0xFFFFFFFF)
-word(0x340, "mscratch", MACHINE, _M64)
+word(0x340, "mscratch", MACHINE, WORD_MASK)
 define(0x341, "mepc", MACHINE, lambda config: ir.read("mepc"), _write_mepc)
-word(0x342, "mcause", MACHINE, _M64)
-word(0x343, "mtval", MACHINE, _M64)
+word(0x342, "mcause", MACHINE, WORD_MASK)
+word(0x343, "mtval", MACHINE, WORD_MASK)
 
 
 def _misa(config: Config) -> int:

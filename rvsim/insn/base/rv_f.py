@@ -7,7 +7,7 @@ from functools import partial
 from typing import Final
 
 from rvsim import fp, ir
-from rvsim.fp import BF16, F16, F32, F64, Format, Mode, Result
+from rvsim.fp import BF16, F16, F32, F64, Format, Result, Rounding
 from rvsim.insn.base.fp_forms import SUFFIXES, fp_insn
 from rvsim.insn.registry import compressed
 from rvsim.insn.units import Unit
@@ -78,7 +78,7 @@ _compare("fle", "10100", "000", lambda fmt, fs1, fs2: fp.le(fmt, fs1, fs2))
 def _fused(name: str, opcode: str, *, negate_product: bool, negate_addend: bool) -> None:
     for letter, (fmt, code, ext) in SUFFIXES.items():
 
-        def body(fmt: Format, fs1: Value, fs2: Value, fs3: Value, rm: Mode) -> Result:
+        def body(fmt: Format, fs1: Value, fs2: Value, fs3: Value, rm: Rounding) -> Result:
             a = fs1 ^ fmt.sign if negate_product else fs1
             c = fs3 ^ fmt.sign if negate_addend else fs3
             return fp.fma(fmt, a, fs2, c, rm)
@@ -120,7 +120,7 @@ _define_unary()
 
 
 def _to_int(width: int, signed: bool) -> Body:
-    def body(fmt: Format, fs1: Value, rm: Mode) -> Result:
+    def body(fmt: Format, fs1: Value, rm: Rounding) -> Result:
         value, flags = fp.to_int(fmt, fs1, width, rm, signed=signed)
         return ir.sext(value, 64), flags
 
@@ -128,7 +128,7 @@ def _to_int(width: int, signed: bool) -> Body:
 
 
 def _from_int(width: int, signed: bool) -> Body:
-    def body(fmt: Format, rs1: Value, rm: Mode) -> Result:
+    def body(fmt: Format, rs1: Value, rm: Rounding) -> Result:
         return fp.from_int(fmt, ir.trunc(rs1, width), rm, signed=signed)
 
     return body
@@ -170,7 +170,7 @@ def _between(
     ext: str,
     requires: str = "",
 ) -> None:
-    def body(fs1: Value, rm: Mode) -> Result:
+    def body(fs1: Value, rm: Rounding) -> Result:
         return fp.convert(source, target, fs1, rm)
 
     rm = "exact_rm" if target.width > source.width else "rm"

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from rvsim import fp, ir
-from rvsim.fp import BF16, F32, Mode, Result
+from rvsim.fp import BF16, F32, Result, Rounding
 from rvsim.insn.base.fp_forms import accrue, dynamic_mode, require_legal_frm
 from rvsim.insn.registry import Context
 from rvsim.insn.units import Unit
@@ -76,7 +76,7 @@ def _bits(ctx: Context, eew: Eew) -> int:
 
 def _to_int(ends: _Ends, *, signed: bool, truncate: bool) -> Convert:
     def convert(ctx: Context, value: Value) -> Result:
-        rm: Mode = fp.RTZ if truncate else dynamic_mode()
+        rm: Rounding = fp.RTZ if truncate else dynamic_mode()
         return fp.to_int(format_of(ctx, ends.source), value, _bits(ctx, ends.dest), rm,
                          signed=signed)  # fmt: skip
 
@@ -91,7 +91,7 @@ def _from_int(ends: _Ends, *, signed: bool) -> Convert:
 
 def _between(ends: _Ends, *, to_odd: bool = False) -> Convert:
     def convert(ctx: Context, value: Value) -> Result:
-        rm: Mode = fp.ODD if to_odd else dynamic_mode()
+        rm: Rounding = fp.ODD if to_odd else dynamic_mode()
         return fp.convert(format_of(ctx, ends.source), format_of(ctx, ends.dest), value, rm)
 
     return convert

@@ -1,6 +1,6 @@
 """Native code for LLVM modules: verified, linked, and kept alive as long as it can be called.
 
-Whoever holds the `Compiled` object or one of its functions keeps the code; nothing else does.
+Whoever holds the `NativeModule` object or one of its functions keeps the code; nothing else does.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def target_machine(host: Host, opt: int) -> Any:
 
 
 @dataclass(frozen=True, slots=True)
-class Compiled:
+class NativeModule:
     """The functions of one module as native code; `library` owns it."""
 
     library: Any
@@ -68,7 +68,7 @@ class Compiled:
         return call
 
 
-def compile_module(module: Any, *, opt: int = 1, known: Collection[str] = ()) -> Compiled:
+def compile_module(module: Any, *, opt: int = 1, known: Collection[str] = ()) -> NativeModule:
     """Verify and compile a module for its host; `known` external functions may be called.
 
     Raises ValueError for a module that calls anything else: it would abort the process when it
@@ -90,9 +90,9 @@ def compile_module(module: Any, *, opt: int = 1, known: Collection[str] = ()) ->
     return _link(machine, machine.emit_object(parsed), names)
 
 
-def _link(machine: Any, code: bytes, names: list[str]) -> Compiled:
+def _link(machine: Any, code: bytes, names: list[str]) -> NativeModule:
     engine = llvm.create_lljit_compiler(machine)
     library = llvm.JITLibraryBuilder().add_object_img(code).add_current_process()
     for name in names:
         library.export_symbol(name)
-    return Compiled(library.link(engine, "rvsim"), engine)
+    return NativeModule(library.link(engine, "rvsim"), engine)

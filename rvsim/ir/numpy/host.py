@@ -6,8 +6,10 @@ even number.  Guards refuse infinities, NaNs and overflow, so NX and UF are the 
 follow from values alone.  Decision 3 has the reasons.
 
 >>> import numpy as np
+>>> from rvsim.ir.float_operation import FloatOperation, RoundingMode
+>>> sum_of = FloatOperation("add", ("f32",), RoundingMode.RNE)
 >>> with np.errstate(all="ignore"):  # as every caller has to
-...     add = host_operation("f32.add[rne]", ("", "nv", "of", "nx"))
+...     add = host_operation(sum_of, ("", "nv", "of", "nx"))
 ...     one, third, inf = (np.array([x], "f4").view("u4") for x in (1, 1 / 3, np.inf))
 ...     [lanes.tolist() for lanes in add(one, third)[:4]], add(one, inf)
 ([[1068149419], [False], [False], [True]], None)
@@ -15,39 +17,43 @@ follow from values alone.  Decision 3 has the reasons.
 
 from __future__ import annotations
 
-import re
+import itertools
 from collections.abc import Callable, Sequence
 from functools import cache, partial
 from operator import itemgetter
-from typing import Any, Final
+from typing import Any, Final, cast
 
 import numpy as np
 
+from rvsim.ir.float_operation import FloatOperation, FormatName, RoundingMode, Verb
 from rvsim.ir.numpy.runtime import Array, any_lane, every_lane
 
-Outcome = tuple[Array, Array | None, Array | None] | None
+PatternsAndFlags = tuple[Array, Array | None, Array | None] | None
 """Patterns, NX and UF, a flag that is not raised being None; or None."""
 
-Operation = Callable[..., Outcome]
+HostOperation = Callable[..., PatternsAndFlags]
 
-HOST: Final[dict[str, Operation]] = {}
-"""Operations by their names without ``rne``."""
+HOST: Final[dict[FloatOperation, HostOperation]] = {}
+"""Those that NumPy may do, none of which names RNE: that is NumPy's mode."""
 
-_REAL: Final[dict[str, Any]] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
-_PATTERN: Final[dict[str, Any]] = {
+_REAL: Final[dict[FormatName, Any]] = {"f16": np.float16, "f32": np.float32, "f64": np.float64}
+_PATTERN: Final[dict[FormatName, Any]] = {
     "f16": np.uint16,
     "bf16": np.uint16,
     "f32": np.uint32,
     "f64": np.uint64,
 }
+RNE: Final = RoundingMode.RNE
 _F64, _U64, _I64 = np.float64, np.uint64, np.int64
 
 
-def host_operation(name: str, labels: Sequence[str]) -> Callable[..., tuple[Array, ...] | None]:
+def host_operation(
+    name: FloatOperation, labels: Sequence[str]
+) -> Callable[..., tuple[Array, ...] | None]:
     """The operation of a `call` of that name, with its results in the order of the labels and one
     more, so that there are several.  KeyError if there is none.
     """
-    operation = HOST[base_name(name)]
+    operation = HOST[name.without_mode(RNE)]
     known = ("", "nx", "uf")
     arrange = itemgetter(*(known.index(x) if x in known else 3 for x in labels), 3)
 
@@ -64,13 +70,9 @@ def host_operation(name: str, labels: Sequence[str]) -> Callable[..., tuple[Arra
     return run
 
 
-def base_name(name: str) -> str:
-    """The name without the mode that all operations here have.
-
-    >>> base_name("f32.add[rne]"), base_name("f32.to_int[32, rne, signed=True]")
-    ('f32.add', 'f32.to_int[32, signed=True]')
-    """
-    return re.sub(r"\[rne\]|(?<=\[)rne, |, rne(?=[,\]])", "", name)
+def has(name: FloatOperation | str) -> bool:
+    """Whether NumPy may do the operation."""
+    return isinstance(name, FloatOperation) and name.without_mode(RNE) in HOST
 
 
 @cache
@@ -138,7 +140,8 @@ def _moderate(x: Array) -> Array:
 class _Narrow:
     """A format whose numbers, and their products, f64 holds."""
 
-    def __init__(self, name: str, least_exponent: int, precision: int) -> None:
+    def __init__(self, name: FormatName, least_exponent: int, precision: int) -> None:
+        self.name = name
         self.real = _REAL[name]
         self.pattern = _PATTERN[name]
         # What is below a quarter of a unit under the least normal number stays tiny.
@@ -149,7 +152,7 @@ class _Narrow:
         number: Array = pattern.view(self.real).astype(_F64)
         return number
 
-    def rounded(self, exact: Array) -> Outcome:
+    def rounded(self, exact: Array) -> PatternsAndFlags:
         """The nearest numbers to exact ones, or to those rounded to odd."""
         number = exact.astype(self.real)
         back = number.astype(_F64)
@@ -161,19 +164,19 @@ class _Narrow:
         """NX and UF."""
         return nx, (nx & (np.abs(exact) < self.not_tiny)) if any_lane(nx) else None
 
-    def add(self, a: Array, b: Array) -> Outcome:
+    def add(self, a: Array, b: Array) -> PatternsAndFlags:
         """Exact in f64 for f16 only."""
         return self.rounded(self.wide(a) + self.wide(b))
 
-    def mul(self, a: Array, b: Array) -> Outcome:
+    def mul(self, a: Array, b: Array) -> PatternsAndFlags:
         return self.rounded(self.wide(a) * self.wide(b))
 
-    def fma(self, a: Array, b: Array, c: Array) -> Outcome:
+    def fma(self, a: Array, b: Array, c: Array) -> PatternsAndFlags:
         product, addend = self.wide(a) * self.wide(b), self.wide(c)
         total = product + addend
         return self.rounded(_to_odd(total, _sum_error(total, product, addend)))
 
-    def div(self, a: Array, b: Array) -> Outcome:
+    def div(self, a: Array, b: Array) -> PatternsAndFlags:
         x, y = self.wide(a), self.wide(b)
         quotient = x / y  # 53 bits are enough for a second rounding to be harmless
         number = quotient.astype(self.real)
@@ -182,7 +185,7 @@ class _Narrow:
             return None
         return number.view(self.pattern), *self.flags(quotient, back != x)
 
-    def sqrt(self, a: Array) -> Outcome:
+    def sqrt(self, a: Array) -> PatternsAndFlags:
         x = self.wide(a)
         number = np.sqrt(x).astype(self.real)
         root = number.astype(_F64)
@@ -191,13 +194,16 @@ class _Narrow:
         return number.view(self.pattern), root * root != x, None
 
 
+_F16: Final = _Narrow("f16", -14, 11)
+_F32: Final = _Narrow("f32", -126, 24)
+
 # -- f32 and f64 at their own width
 
 
-def _add(name: str) -> Operation:
+def _add(name: FormatName) -> HostOperation:
     real, pattern = _REAL[name], _PATTERN[name]
 
-    def add(a: Array, b: Array) -> Outcome:
+    def add(a: Array, b: Array) -> PatternsAndFlags:
         x, y = a.view(real), b.view(real)
         total = x + y
         error = _sum_error(total, x, y)
@@ -211,7 +217,7 @@ def _add(name: str) -> Operation:
 _ZERO_F64: Final = np.array(0, _F64)
 
 
-def _mul_f64(a: Array, b: Array) -> Outcome:
+def _mul_f64(a: Array, b: Array) -> PatternsAndFlags:
     x, y = a.view(_F64), b.view(_F64)
     product = x * y
     moderate = _moderate(x) & _moderate(y)
@@ -224,7 +230,7 @@ def _mul_f64(a: Array, b: Array) -> Outcome:
     return product.view(_U64), nx, None
 
 
-def _fma_f64(a: Array, b: Array, c: Array) -> Outcome:
+def _fma_f64(a: Array, b: Array, c: Array) -> PatternsAndFlags:
     """Boldo and Melquiond, "Emulation of FMA and correctly rounded sums"."""
     x, y, addend = a.view(_F64), b.view(_F64), c.view(_F64)
     product = x * y
@@ -248,7 +254,7 @@ def _fma_f64(a: Array, b: Array, c: Array) -> Outcome:
     return total.view(_U64), nx, None
 
 
-def _div_f64(a: Array, b: Array) -> Outcome:
+def _div_f64(a: Array, b: Array) -> PatternsAndFlags:
     x, y = a.view(_F64), b.view(_F64)
     quotient = x / y
     product = quotient * y
@@ -262,7 +268,7 @@ def _div_f64(a: Array, b: Array) -> Outcome:
     return quotient.view(_U64), nx, None
 
 
-def _sqrt_f64(a: Array) -> Outcome:
+def _sqrt_f64(a: Array) -> PatternsAndFlags:
     x = a.view(_F64)
     root = np.sqrt(x)
     square = root * root
@@ -279,8 +285,8 @@ def _sqrt_f64(a: Array) -> Outcome:
 # -- conversions
 
 
-def _widen(source: str, target: str) -> Operation:
-    def convert(a: Array) -> Outcome:
+def _widen(source: FormatName, target: FormatName) -> HostOperation:
+    def convert(a: Array) -> PatternsAndFlags:
         number = a.view(_REAL[source]).astype(_REAL[target])
         if not every_lane(np.isfinite(number)):
             return None
@@ -296,12 +302,12 @@ _ONE_U32: Final = np.array(1, np.uint32)
 _BF16_NOT_TINY: Final = np.array(2.0**-126 - 2.0**-135, np.float32)
 
 
-def _widen_bf16(a: Array) -> Outcome:
+def _widen_bf16(a: Array) -> PatternsAndFlags:
     wide = a.astype(np.uint32) << _BF16_BITS
     return (wide, None, None) if every_lane(np.isfinite(wide.view(np.float32))) else None
 
 
-def _narrow_bf16(a: Array) -> Outcome:
+def _narrow_bf16(a: Array) -> PatternsAndFlags:
     kept = (a + _BF16_UP + ((a >> _BF16_BITS) & _ONE_U32)) & _BF16_KEPT
     x, nx = a.view(np.float32), kept != a
     # The first test is for NaNs, which may carry into a number.
@@ -311,14 +317,16 @@ def _narrow_bf16(a: Array) -> Outcome:
     return (kept >> _BF16_BITS).astype(np.uint16), nx, uf
 
 
-def _to_int(name: str, width: int, *, signed: bool, whole: Callable[[Array], Array]) -> Operation:
+def _to_int(
+    name: FormatName, width: int, *, signed: bool, whole: Callable[[Array], Array]
+) -> HostOperation:
     source = _REAL[name]
     real: Any = np.float32 if name == "f16" else source
     kind, pattern = np.dtype(f"{'iu'[not signed]}{width // 8}"), np.dtype(f"u{width // 8}")
     least = _constant(-(2.0 ** (width - 1)) if signed else 0, real)
     past = _constant(2.0 ** (width - signed), real)
 
-    def to_int(a: Array) -> Outcome:
+    def to_int(a: Array) -> PatternsAndFlags:
         x = a.view(source)
         if real is not source:
             x = x.astype(real)
@@ -330,11 +338,11 @@ def _to_int(name: str, width: int, *, signed: bool, whole: Callable[[Array], Arr
     return to_int
 
 
-def _from_int(name: str, width: int, *, signed: bool) -> Operation:
+def _from_int(name: FormatName, width: int, *, signed: bool) -> HostOperation:
     real, pattern = _REAL[name], _PATTERN[name]
     kind = np.dtype(f"{'iu'[not signed]}{width // 8}")
 
-    def from_int(a: Array) -> Outcome:
+    def from_int(a: Array) -> PatternsAndFlags:
         wide = a.view(kind).astype(_F64)
         number = wide.astype(real)
         back = number.astype(_F64)
@@ -345,12 +353,12 @@ def _from_int(name: str, width: int, *, signed: bool) -> Operation:
     return from_int
 
 
-def _from_int64(name: str, *, signed: bool) -> Operation:
+def _from_int64(name: FormatName, *, signed: bool) -> HostOperation:
     real, pattern = _REAL[name], _PATTERN[name]
     kind: Any = _I64 if signed else _U64
     past = _constant(2.0 ** (64 - signed), real)  # rounding up may give this
 
-    def from_int(a: Array) -> Outcome:
+    def from_int(a: Array) -> PatternsAndFlags:
         integer = a.view(kind)
         number = integer.astype(real)
         if not every_lane(number < past):
@@ -361,44 +369,66 @@ def _from_int64(name: str, *, signed: bool) -> Operation:
 
 
 def _fill() -> None:
-    f16, f32 = _Narrow("f16", -14, 11), _Narrow("f32", -126, 24)
-    for name, narrow in (("f16", f16), ("f32", f32)):
+    _fill_arithmetic()
+    _fill_conversions()
+    _fill_integers()
+
+
+def _fill_arithmetic() -> None:
+    for narrow in (_F16, _F32):
         for operation in (narrow.mul, narrow.fma, narrow.div, narrow.sqrt):
-            HOST[f"{name}.{operation.__name__}"] = operation
+            HOST[FloatOperation(cast(Verb, operation.__name__), (narrow.name,))] = operation
     HOST.update({
-        "f16.add": f16.add,
-        "f32.add": _add("f32"),
-        "f64.add": _add("f64"),
-        "f64.mul": _mul_f64,
-        "f64.fma": _fma_f64,
-        "f64.div": _div_f64,
-        "f64.sqrt": _sqrt_f64,
-        "f16.f32.convert": _widen("f16", "f32"),
-        "f32.f64.convert": _widen("f32", "f64"),
-        "bf16.f32.convert": _widen_bf16,
-        "f32.f16.convert": lambda a: f16.rounded(f32.wide(a)),
-        "f64.f32.convert": lambda a: f32.rounded(a.view(_F64)),
-        "f32.bf16.convert": _narrow_bf16,
+        FloatOperation("add", ("f16",)): _F16.add,
+        FloatOperation("add", ("f32",)): _add("f32"),
+        FloatOperation("add", ("f64",)): _add("f64"),
+        FloatOperation("mul", ("f64",)): _mul_f64,
+        FloatOperation("fma", ("f64",)): _fma_f64,
+        FloatOperation("div", ("f64",)): _div_f64,
+        FloatOperation("sqrt", ("f64",)): _sqrt_f64,
     })  # fmt: skip
-    widths = {"f16": (8, 16, 32), "f32": (16, 32, 64), "f64": (32, 64)}
-    for name, signed in ((n, s) for n in widths for s in (False, True)):
-        for width in widths[name]:
-            for mode, whole in (("", np.rint), ("rtz, ", np.trunc)):
-                HOST[f"{name}.to_int[{width}, {mode}signed={signed}]"] = _to_int(
-                    name, width, signed=signed, whole=whole
-                )
-        HOST[f"{name}.from_int[signed={signed}]"] = _by_width(
+
+
+def _fill_conversions() -> None:
+    conversions: dict[tuple[FormatName, FormatName], HostOperation] = {
+        ("f16", "f32"): _widen("f16", "f32"),
+        ("f32", "f64"): _widen("f32", "f64"),
+        ("bf16", "f32"): _widen_bf16,
+        ("f32", "f16"): lambda a: _F16.rounded(_F32.wide(a)),
+        ("f64", "f32"): lambda a: _F32.rounded(a.view(_F64)),
+        ("f32", "bf16"): _narrow_bf16,
+    }
+    HOST.update({FloatOperation("convert", of): run for of, run in conversions.items()})
+
+
+_INTEGER_WIDTHS: Final[dict[FormatName, tuple[int, ...]]] = {
+    "f16": (8, 16, 32),
+    "f32": (16, 32, 64),
+    "f64": (32, 64),
+}
+"""Of integers that each format is converted from and to."""
+
+
+def _fill_integers() -> None:
+    for name, signed in itertools.product(_INTEGER_WIDTHS, (False, True)):
+        widths = _INTEGER_WIDTHS[name]
+        for width, (mode, whole) in itertools.product(
+            widths, ((None, np.rint), (RoundingMode.RTZ, np.trunc))
+        ):
+            to = FloatOperation("to_int", (name,), mode, width, signed)
+            HOST[to] = _to_int(name, width, signed=signed, whole=whole)
+        HOST[FloatOperation("from_int", (name,), signed=signed)] = _by_width(
             {
                 w: (_from_int64 if w == 64 else partial(_from_int, width=w))(name, signed=signed)
-                for w in widths[name]
+                for w in widths
             }
         )
 
 
-def _by_width(operations: dict[int, Operation]) -> Operation:
+def _by_width(operations: dict[int, HostOperation]) -> HostOperation:
     """The operation for the width of its first operand, which its name doesn't tell."""
 
-    def run(a: Array) -> Outcome:
+    def run(a: Array) -> PatternsAndFlags:
         operation = operations.get(8 * a.itemsize)
         return None if operation is None else operation(a)
 

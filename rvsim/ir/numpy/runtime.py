@@ -12,6 +12,9 @@ from typing import Any, Final
 import numpy as np
 import numpy.typing as npt
 
+from rvsim.hart.words import signed
+from rvsim.ir.float_operation import FloatOperation, RoundingMode
+
 Array = npt.NDArray[Any]
 
 UNSIGNED: Final = {8: np.uint8, 16: np.uint16, 32: np.uint32, 64: np.uint64}
@@ -30,31 +33,26 @@ class GuestTrap(Exception):
         self.why = why
 
 
-def _signed(a: int, width: int) -> int:
-    sign = 1 << (width - 1)
-    return (a ^ sign) - sign
-
-
 def mulh_u(a: int, b: int, width: int) -> int:
     return (a * b) >> width
 
 
 def mulh_s(a: int, b: int, width: int) -> int:
-    return (_signed(a, width) * _signed(b, width)) >> width & (1 << width) - 1
+    return (signed(a, width) * signed(b, width)) >> width & (1 << width) - 1
 
 
 def mulh_su(a: int, b: int, width: int) -> int:
-    return (_signed(a, width) * b) >> width & (1 << width) - 1
+    return (signed(a, width) * b) >> width & (1 << width) - 1
 
 
 def quot_s(a: int, b: int, width: int) -> int:
-    x, y = _signed(a, width), _signed(b, width)
+    x, y = signed(a, width), signed(b, width)
     q = abs(x) // abs(y)
     return (-q if (x < 0) != (y < 0) else q) & (1 << width) - 1
 
 
 def rem_s(a: int, b: int, width: int) -> int:
-    x, y = _signed(a, width), _signed(b, width)
+    x, y = signed(a, width), signed(b, width)
     r = abs(x) % abs(y)
     return (-r if x < 0 else r) & (1 << width) - 1
 
@@ -109,9 +107,9 @@ def mulh_su_v(a: Array, b: Array, width: int) -> Array:
     return _fix_sign(mulh_u_v(a, b, width), a, b, width)
 
 
-def _fix_sign(high: Array, signed: Array, other: Array, width: int) -> Array:
+def _fix_sign(high: Array, factor: Array, other: Array, width: int) -> Array:
     """Upper half when one factor was read as unsigned but is signed: minus the other one."""
-    negative = np.asarray(signed) >> UNSIGNED[width](width - 1) != 0
+    negative = np.asarray(factor) >> UNSIGNED[width](width - 1) != 0
     zero: Any = UNSIGNED[width](0)
     corrected: Array = high - np.where(negative, other, zero)
     return corrected
@@ -275,6 +273,8 @@ NAMESPACE: Final[dict[str, object]] = {
     "np": np,
     "bool_": np.bool_,
     "GuestTrap": GuestTrap,
+    "FloatOperation": FloatOperation,
+    "RoundingMode": RoundingMode,
     **{f"u{w}": t for w, t in UNSIGNED.items()},
     **{f"i{w}": t for w, t in SIGNED.items()},
     "constant_lanes": constant_lanes,

@@ -11,6 +11,7 @@ from rvsim.engine.jit.strips.analysis import is_prefix, lane_number, repetition,
 from rvsim.engine.jit.strips.arrays import constant_array, one_lane
 from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.engine.jit.strips.places import repeats, stride_of
+from rvsim.hart.words import WORD_MASK
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I8, I32, I64, at, vector
 from rvsim.ir.value import Value
@@ -103,7 +104,7 @@ def _slid(g: StripLoops, source: Value, way: int, offset: Value, start: Any, siz
     if way > 0:
         origin = build.intrinsic(b, "umin", [b.add(start, by), I64(lane_number(source))])
     else:
-        origin = build.intrinsic(b, "smax", [b.sub(start, by), I64(-size & (1 << 64) - 1)])
+        origin = build.intrinsic(b, "smax", [b.sub(start, by), I64(-size & WORD_MASK)])
     return padded.load(b, origin, size)
 
 

@@ -17,7 +17,7 @@ from rvsim.engine.jit.strips.folds import ARRAY_RULES, SCALAR_RULES
 from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.engine.jit.strips.places import MOVES, NEEDS, PLACES, by_strips
 from rvsim.engine.jit.strips.rules import STRIP_RULES
-from rvsim.ir.change_lanes import relaned
+from rvsim.ir.change_lanes import change_lanes
 from rvsim.ir.llvm.build import I64, at
 from rvsim.ir.llvm.elements import ELEMENT_RULES
 from rvsim.ir.program import LoopBody, NamedOperation, inputs, postorder
@@ -159,7 +159,7 @@ class StripValues(StripLoops):
         if limit is not None:
             for out in outs:
                 fill_zero(self.b, out, n)
-        small = relaned(function, size)
+        small = change_lanes(function, size)
 
         def one(start: Any) -> Sequence[Any]:
             args = [self.lanes(a, start, size) if is_lanes(a) else self.value(a)
