@@ -15,6 +15,9 @@ from rvsim.printable import printable_lines
 _FEW: Final = 100
 """Names that a hint can list."""
 
+_ALIKE: Final = 0.6
+"""What `difflib` calls the ratio of two names, from which on one may be meant for the other."""
+
 
 class RvsimError(Exception):
     """A request that rvsim cannot carry out: a bad file, option, name or value.
@@ -35,16 +38,27 @@ class RvsimError(Exception):
         return f"{self.message}: {self.hint}" if self.hint else self.message
 
 
-def did_you_mean(name: str, known: Iterable[str]) -> str:
-    """A hint for a name that is not known: the nearest one, or else all of them.
+def nearest(name: str, known: Iterable[str], *, most: int = 1) -> list[str]:
+    """The known names that are like this one, the most alike first."""
+    return difflib.get_close_matches(name, list(known), n=most, cutoff=_ALIKE)
+
+
+def did_you_mean(
+    name: str, known: Iterable[str], *, most: int = 1, otherwise: str | None = None
+) -> str:
+    """A hint for a name that is not known: the nearest ones, or else what to do, or all of them.
 
     >>> did_you_mean("l1d.siz", ["l1d.size", "l2.size"])
     "did you mean 'l1d.size'?"
+    >>> did_you_mean("main.elf", ["run", "list"], otherwise="write: rvsim run main.elf")
+    'write: rvsim run main.elf'
     """
     names = list(known)
-    close = difflib.get_close_matches(name, names, n=1, cutoff=0.5)
+    close = nearest(name, names, most=most)
     if close:
-        return f"did you mean {close[0]!r}?"
+        return f"did you mean {' or '.join(map(repr, close))}?"
+    if otherwise is not None:
+        return otherwise
     if len(names) > _FEW:
         return f"none of the {len(names)} known ones is like it"
     return f"known are {', '.join(sorted(names))}"

@@ -11,7 +11,6 @@ with other macros, so that schedules can be compared on one job.
 from __future__ import annotations
 
 import atexit
-import difflib
 import functools
 import hashlib
 import importlib.metadata
@@ -26,7 +25,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from rvsim.errors import RvsimError
+from rvsim.errors import RvsimError, did_you_mean
 from rvsim.host.cache_folder import cache_folder
 from rvsim.host.package_data import data_path
 from rvsim.host.regular_file import is_own_file
@@ -149,9 +148,8 @@ def find_kernel(name: str) -> KernelSource:
     known = _kernels()
     stem = name.removesuffix(".elf")
     if stem not in known:
-        close = difflib.get_close_matches(stem, known, n=1)
         families = ", ".join(sorted({kernel.family for kernel in known.values()}))
-        hint = f"did you mean '{close[0]}'?" if close else f"kernels are {families}"
+        hint = did_you_mean(stem, known, otherwise=f"kernels are {families}")
         raise RvsimError(f"unknown kernel '{name}'", hint=hint)
     return known[stem]
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import inspect
 import re
 import sys
@@ -12,7 +11,7 @@ from typing import Final
 
 from rvsim.config import Config
 from rvsim.engine.interp import static_fields
-from rvsim.errors import RvsimError
+from rvsim.errors import RvsimError, did_you_mean
 from rvsim.insn.decode import Decoded, problems, refusal
 from rvsim.insn.disasm import assemble_text, disassemble
 from rvsim.insn.isa import isa
@@ -75,8 +74,9 @@ def explain_insn(name: str, config: Config, vtype: VType | None) -> Iterator[str
 def _near(name: str) -> str:
     known = list(isa().by_name)
     forms = [n for n in known if n.startswith(f"{name}.")]
-    close = forms or difflib.get_close_matches(name, known, n=3)
-    return f"did you mean {', '.join(close)}?" if close else "words are hex, as 0x32440257"
+    if forms:
+        return f"its forms are {', '.join(forms)}"
+    return did_you_mean(name, known, most=3, otherwise="words are hex, as 0x32440257")
 
 
 def _definition(insn: Insn) -> Iterator[str]:

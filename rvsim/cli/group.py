@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 from typing import Any, Final
 
 import click
 
 from rvsim import __version__
+from rvsim.errors import did_you_mean
 
 COMMANDS: Final = {
     "run": "Run a RISC-V executable.",
@@ -55,12 +55,10 @@ class LazyGroup(click.Group):
 
 
 def _way_out(name: str) -> str:
-    close = difflib.get_close_matches(name, COMMANDS, n=1)
-    if close:
-        return f"did you mean '{close[0]}'?"
+    otherwise = f"commands are {', '.join(COMMANDS)}"
     if name.endswith(".elf"):
-        return f"to run a file, write: rvsim run {name}"
-    return f"commands are {', '.join(COMMANDS)}"
+        otherwise = f"to run a file, write: rvsim run {name}"
+    return did_you_mean(name, COMMANDS, otherwise=otherwise)
 
 
 _SETTINGS: Final[dict[str, Any]] = {"help_option_names": ["-h", "--help"], "max_content_width": 100}

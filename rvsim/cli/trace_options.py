@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -10,6 +9,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from rvsim.errors import nearest
 from rvsim.trace.kinds import KINDS
 
 if TYPE_CHECKING:
@@ -59,7 +59,7 @@ def _trace(text: str) -> tuple[str, str]:
 
 
 def _way_out(kind: str) -> str:
-    close = difflib.get_close_matches(kind, KINDS, n=1)
+    close = nearest(kind, KINDS)
     return f"{close[0]}:FILE" if close else f"KIND:FILE, where KIND is {', '.join(KINDS)}"
 
 

@@ -6,7 +6,6 @@
 
 from __future__ import annotations
 
-import difflib
 import os
 import platform
 from collections.abc import Iterable
@@ -14,7 +13,7 @@ from dataclasses import dataclass, field
 from functools import cache
 from typing import Final
 
-from rvsim.errors import RvsimError
+from rvsim.errors import RvsimError, did_you_mean
 
 VARIABLE: Final = "RVSIM_HOST"
 NATIVE: Final = "native"
@@ -100,8 +99,7 @@ def _chosen(name: str | None) -> str:
     if given in NAMES:
         return given
     where = "" if name else f" in {VARIABLE}"
-    near = difflib.get_close_matches(given.lower(), NAMES, n=1)
-    hint = f"did you mean {near[0]}?" if near else f"choose one of {', '.join(NAMES)}"
+    hint = did_you_mean(given.lower(), NAMES, otherwise=f"choose one of {', '.join(NAMES)}")
     raise RvsimError(f"unknown host {given!r}{where}", hint=hint)
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import difflib
 import re
 from dataclasses import dataclass
 
-from rvsim.errors import RvsimError
+from rvsim.errors import RvsimError, did_you_mean
 from rvsim.guest.symbols import Symbols
 
 
@@ -46,7 +45,5 @@ def find_region(text: str, symbols: Symbols) -> Region:
 
 
 def _way_out(name: str, symbols: Symbols) -> str:
-    close = difflib.get_close_matches(name, symbols.names(), n=3, cutoff=0.6)
-    if close:
-        return f"did you mean {' or '.join(map(repr, close))}?"
-    return "write a function's name, or addresses as in 0x1000-0x1040"
+    otherwise = "write a function's name, or addresses as in 0x1000-0x1040"
+    return did_you_mean(name, symbols.names(), most=3, otherwise=otherwise)

@@ -85,8 +85,8 @@ def test_word_of_no_instruction(rvsim: Cli) -> None:
 
 
 BAD = {
-    ("vadd",): "'vadd' is neither a word nor a mnemonic: did you mean vadd.vv, vadd.vx, vadd.vi?",
-    ("vaddd.vv",): "'vaddd.vv' is neither a word nor a mnemonic: did you mean vadd.vv",
+    ("vadd",): "'vadd' is neither a word nor a mnemonic: its forms are vadd.vv, vadd.vx, vadd.vi",
+    ("vaddd.vv",): "'vaddd.vv' is neither a word nor a mnemonic: did you mean 'vadd.vv' or",
     ("?",): "'?' is neither a word nor a mnemonic: words are hex, as 0x32440257",
     ("0x32440257", "--vtype", "e8,m3"): "vtype 'e8,m3' is not understood: write e32,m2",
     ("0x32440257", "--vtype", "e64,mf2"): "vtype e64,mf2,tu,mu is not supported: vset* would set",

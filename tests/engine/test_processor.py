@@ -62,8 +62,8 @@ def test_the_variable_chooses_and_an_argument_chooses_before_it(
 
 @pytest.mark.parametrize(
     ("name", "hint"),
-    [("x86-64v3", "did you mean x86-64-v3?"), ("X86-64-V2", "did you mean x86-64-v2?"),
-     ("natve", "did you mean native?"), ("6502", "choose one of native, x86-64-v2")],
+    [("x86-64v3", "did you mean 'x86-64-v3'?"), ("X86-64-V2", "did you mean 'x86-64-v2'?"),
+     ("natve", "did you mean 'native'?"), ("6502", "choose one of native, x86-64-v2")],
 )  # fmt: skip
 def test_a_misspelt_name_is_told_with_the_nearest(
     name: str, hint: str, monkeypatch: pytest.MonkeyPatch
