@@ -27,7 +27,7 @@ MIN_VLEN, MAX_VLEN = 128, 4096
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class CpuProfile:
     """A CPU as `isa/profiles.toml` describes it.
 
     `mcpu` is what clang calls it, `core` the file of `isa/cores` that has its cycles, caches and
@@ -91,13 +91,13 @@ def gives(extensions: frozenset[str], name: str) -> bool:
 
 
 @cache
-def profile(name: str) -> Profile:
+def profile(name: str) -> CpuProfile:
     """The profile of a CPU; RvsimError with a suggestion for an unknown name."""
     cpus = _table("profiles")["cpu"]
     if name not in cpus:
         raise RvsimError(f"unknown CPU {name!r}", hint=did_you_mean(name, cpus))
     entry = cpus[name]
-    return Profile(
+    return CpuProfile(
         name,
         entry["description"],
         expand(entry["isa"]),
@@ -136,7 +136,7 @@ def _linux_facts(entry: Mapping[str, Any]) -> LinuxFacts:
     )
 
 
-def profiles() -> list[Profile]:
+def profiles() -> list[CpuProfile]:
     """All CPUs, the default first."""
     return sorted(
         (profile(n) for n in _table("profiles")["cpu"]), key=lambda p: p.name != DEFAULT_CPU

@@ -12,7 +12,7 @@ from rvsim.cli.console import note
 from rvsim.printable import printable
 
 if TYPE_CHECKING:
-    from rvsim.trace.commit_log import Commit, Comparison
+    from rvsim.trace.commit_log import Commit, LogComparison
     from rvsim.trace.row_files import Row, RowComparison
 
 _DIFFERENT = 1
@@ -109,7 +109,7 @@ def _value(row: Row, column: str) -> str:
             return f"{value:,}".removesuffix(".0") if isinstance(value, float) else str(value)
 
 
-def _show(found: Comparison) -> None:
+def _show(found: LogComparison) -> None:
     click.echo(f"the traces differ after {found.agreed:,} instructions: {found.differences[0]}")
     for difference in found.differences[1:]:
         click.echo(f"  {difference}")

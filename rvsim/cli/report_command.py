@@ -20,7 +20,7 @@ from rvsim.errors import RvsimError
 
 if TYPE_CHECKING:
     from rvsim.cli.cycle_output import Run
-    from rvsim.page import Program
+    from rvsim.page import ReportedProgram
 
 _FAILED = 1
 _LONG = 100_000
@@ -135,17 +135,17 @@ def _page(
     return page(programs, "There is none: no loop without others inside was executed.")
 
 
-def _program(name: str, run: Run, source_dirs: Sequence[str]) -> Program:
-    from rvsim.page import Program
+def _program(name: str, run: Run, source_dirs: Sequence[str]) -> ReportedProgram:
+    from rvsim.page import ReportedProgram
     from rvsim.perf.sources import Sources
 
     vlen = run.result.machine.config.vlen
-    return Program(name, run.whole, run.profile, vlen, Sources.of(run.whole, source_dirs))
+    return ReportedProgram(name, run.whole, run.profile, vlen, Sources.of(run.whole, source_dirs))
 
 
 def _with_iterations(
-    program: Program, run: Run, file: str, guest: Guest, options: CycleOptions, wanted: int
-) -> Program:
+    program: ReportedProgram, run: Run, file: str, guest: Guest, options: CycleOptions, wanted: int
+) -> ReportedProgram:
     """The program with iterations of its hottest loop, if it has one, from a run of their own.
 
     In a long run the loop is looked for in the second half, where most programs are in it, and else

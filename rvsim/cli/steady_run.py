@@ -12,7 +12,7 @@ from rvsim.cli.execution import Guest
 from rvsim.machine import ALL_INSNS, Machine, RunResult
 from rvsim.perf import Region, find_region
 from rvsim.trace.session import NothingTraced
-from rvsim.trace.steady import ENOUGH, Kept
+from rvsim.trace.steady import ENOUGH, FirstRows
 
 _LONG_ENOUGH: Final = 5 * ENOUGH
 """Instructions among which a loop that takes most of the time is sure to be."""
@@ -25,13 +25,13 @@ def steady_run(
     output: Callable[[bytes], object] | None,
     within: Sequence[Region] = (),
     start: int = 0,
-) -> tuple[Machine, Kept, RunResult | None]:
+) -> tuple[Machine, FirstRows, RunResult | None]:
     """Run until enough rows are kept; the result if the program came to its end before that.
 
     Rows are those of the regions `within`, or else of those that the options name.  Those of a run
     that is known to get there are looked for from instruction `start` on, and not for long.
     """
-    kept = Kept()
+    kept = FirstRows()
     stop = start + _LONG_ENOUGH if start else ALL_INSNS.stop
     machine = Machine(
         note=note,

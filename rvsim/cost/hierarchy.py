@@ -16,7 +16,7 @@ from rvsim.cost.formula import fixed
 from rvsim.cost.issue import latest, lose
 from rvsim.cost.reasons import FETCH
 from rvsim.cost.state import get, put
-from rvsim.cost.streams import Streams
+from rvsim.cost.streams import PrefetcherPrograms
 from rvsim.ir import Value
 from rvsim.ir.program import Subprogram
 
@@ -50,8 +50,8 @@ class Hierarchy:
         return Fills(self.core)
 
     @cached_property
-    def streams(self) -> Streams:
-        return Streams(self.fills)
+    def streams(self) -> PrefetcherPrograms:
+        return PrefetcherPrograms(self.fills)
 
     def _count(self, first: Value, last: Value) -> Value:
         """How many lines; an access that is about to trap may end behind the last address."""

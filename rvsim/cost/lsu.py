@@ -20,7 +20,7 @@ from rvsim.ir import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class ByteSpan:
     """The bytes of an access: whether there are any, its lowest and its highest address."""
 
     any: Value
@@ -40,14 +40,14 @@ def wait_for_unit(issuer: Issuer) -> None:
     issuer.wait(get("lsu_free") & -CYCLE, lambda: get("lsu_why"))
 
 
-def load_extra(h: Hierarchy, span: Span, time: Value) -> Value:
+def load_extra(h: Hierarchy, span: ByteSpan, time: Value) -> Value:
     """Extra cycles of a load; none on the short path."""
     first, last = span.line(h.core, span.low), span.line(h.core, span.high)
     short = (first == last) & hit(h.core, first, time, store=False)
     return ir.invoke(h.load_lines, first, last, time, when=span.any & ~short)
 
 
-def store_extra(h: Hierarchy, span: Span, time: Value) -> Value:
+def store_extra(h: Hierarchy, span: ByteSpan, time: Value) -> Value:
     """Extra cycles of a store; ``store_hit`` says whether L1 took it."""
     first, last = span.line(h.core, span.low), span.line(h.core, span.high)
     put("store_hit", 1)
@@ -73,7 +73,7 @@ def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
             issuer.wait(ready, reason_in("why_x", register))
     wait_for_unit(issuer)
     time = ceil(begin_after(issuer.issue()))
-    span = Span(ir.const(1, 1), address, address + (width // 8 - 1))
+    span = ByteSpan(ir.const(1, 1), address, address + (width // 8 - 1))
     extra = ceil((store_extra if facts.is_store else load_extra)(h, span, time))
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
     if facts.is_store:

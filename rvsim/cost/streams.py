@@ -14,7 +14,7 @@ from rvsim.ir.program import Subprogram
 
 
 @dataclass(frozen=True)
-class Streams:
+class PrefetcherPrograms:
     """Subprograms of one core's prefetcher.  Lines of streams are kept plus 1: 0 is none."""
 
     fills: Fills

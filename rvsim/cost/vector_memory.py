@@ -9,7 +9,7 @@ from rvsim.cost.facts import Facts, transplant
 from rvsim.cost.formula import CYCLE, fixed
 from rvsim.cost.hierarchy import Hierarchy
 from rvsim.cost.issue import Issuer, latest, reason_in, took
-from rvsim.cost.lsu import Span, begin_after, load_extra, store_extra, wait_for_unit
+from rvsim.cost.lsu import ByteSpan, begin_after, load_extra, store_extra, wait_for_unit
 from rvsim.cost.reasons import STORE, UNIT_LSU, VSETVL, WAR, raw
 from rvsim.cost.scalar import wait_for_sources
 from rvsim.cost.state import get, put
@@ -18,7 +18,7 @@ from rvsim.ir import Value
 _LOAD, _STORE = 1, 2
 
 
-def _span(facts: Facts) -> Span:
+def _span(facts: Facts) -> ByteSpan:
     """Bytes of a run, from the lowest to the highest within vl."""
     data, vl = facts.operands[0], ir.read("vl")
     address = transplant(facts.access.args[0])
@@ -28,7 +28,7 @@ def _span(facts: Facts) -> Span:
         nbytes = ir.shr_u(vl + 7, 3)
     else:
         nbytes = vl * _segment_bytes(facts)
-    return Span(nbytes != 0, address, address + nbytes - 1)
+    return ByteSpan(nbytes != 0, address, address + nbytes - 1)
 
 
 def _segment_bytes(facts: Facts) -> int:
@@ -36,7 +36,7 @@ def _segment_bytes(facts: Facts) -> int:
     return (1 << data.eew_log2) // 8 * data.nf
 
 
-def _extra(h: Hierarchy, facts: Facts, time: Value) -> tuple[Span, Value]:
+def _extra(h: Hierarchy, facts: Facts, time: Value) -> tuple[ByteSpan, Value]:
     """The bytes of a run, none for other accesses, and the extra cycles that all of it takes.
 
     Strided and indexed accesses go element by element, whatever the mask is.
@@ -54,14 +54,14 @@ def _extra(h: Hierarchy, facts: Facts, time: Value) -> tuple[Span, Value]:
             lane = i * facts.operands[0].nf
             address = ir.extract(ir.take(addresses, ir.splat(lane, 1)), 0)
         so_far = get("element_extra")
-        span = Span(ir.const(1, 1), address, address + (_segment_bytes(facts) - 1))
+        span = ByteSpan(ir.const(1, 1), address, address + (_segment_bytes(facts) - 1))
         extra = of_span(h, span, time + i * CYCLE + so_far)
         put("element_extra", so_far + extra)
-    nothing = Span(ir.const(0, 1), ir.const(0, 64), ir.const(0, 64))
+    nothing = ByteSpan(ir.const(0, 1), ir.const(0, 64), ir.const(0, 64))
     return nothing, get("element_extra")
 
 
-def _misaligned(core: Core, facts: Facts, span: Span) -> Value:
+def _misaligned(core: Core, facts: Facts, span: ByteSpan) -> Value:
     """Whether its registers touch one more beat than they have to, whatever vl is.
 
     Element by element there is no such thing: strided, indexed, segments of many fields; nor has
@@ -244,7 +244,9 @@ def data_needed(core: Core, facts: Facts) -> list[int]:
     return [fixed(core.lsu.vector_store) - j * each for j in range(count)]
 
 
-def _buffer(core: Core, facts: Facts, span: Span, beats: Value, left: Value, begin: Value) -> Value:
+def _buffer(
+    core: Core, facts: Facts, span: ByteSpan, beats: Value, left: Value, begin: Value
+) -> Value:
     """A run of bytes that hits L1 goes through the store buffer; when a stream has written it."""
     if not _is_run(facts):
         put("stored", left)

@@ -42,7 +42,7 @@ class ElfError(RvsimError):
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class ExecutableFile:
     """The file that an executable came from, as it was when it was loaded.
 
     `path` is text to show: nobody opens it, for it may lead elsewhere by now.
@@ -76,7 +76,7 @@ class Image:
     flags: int
     arch: str | None
     interp: str | None = None
-    source: Source | None = field(default=None, repr=False, compare=False)
+    source: ExecutableFile | None = field(default=None, repr=False, compare=False)
     why_unnamed: str | None = None
     symbols: Symbols = field(default_factory=Symbols, repr=False, compare=False)
     lines: Lines = field(default_factory=Lines, repr=False, compare=False)
@@ -118,7 +118,7 @@ def load_elf(
     return replace(image, source=file)
 
 
-def _read(name: str) -> Source:
+def _read(name: str) -> ExecutableFile:
     with open(name, "rb", buffering=0) as file:  # a buffer would make a copy of the whole
         status = os.fstat(file.fileno())
         # Devices have no end: only what may be an ELF file is read as a whole.
@@ -128,7 +128,7 @@ def _read(name: str) -> Source:
             content = file.readall()
         elif content == _MAGIC:
             content += file.readall()
-        return Source(os.fsencode(os.path.realpath(name)), status, content)
+        return ExecutableFile(os.fsencode(os.path.realpath(name)), status, content)
 
 
 class _FaultError(Exception):

@@ -26,7 +26,7 @@ _SEQUENCE: Final = 5
 
 
 @dataclass(slots=True)
-class Rows:
+class LineRows:
     """Addresses with the numbers of their files and lines, each up to the next one's address.
 
     Line 0 stands for "no source here", also where a sequence ends.
@@ -52,7 +52,7 @@ class Rows:
         addresses = self.addresses
         return all(map(int.__le__, addresses, addresses[1:]))
 
-    def put_after(self, other: Rows) -> None:
+    def put_after(self, other: LineRows) -> None:
         """Append rows that begin later than these: where they overlap, these end."""
         while self.addresses and self.addresses[-1] >= other.addresses[0]:
             for column in (self.addresses, self.files, self.lines):
@@ -67,7 +67,7 @@ class Rows:
         return (self.files[i], self.lines[i]) if i >= 0 and self.lines[i] else None
 
 
-def sequences(code: bytes, header: Mapping[str, Any], budget: Budget) -> Iterator[Rows]:
+def sequences(code: bytes, header: Mapping[str, Any], budget: Budget) -> Iterator[LineRows]:
     """The sequences of a program with its header as pyelftools has it; damaged ones are left out.
 
     This is one loop over local names, since programs have hundreds of thousands of operations.
@@ -77,7 +77,7 @@ def sequences(code: bytes, header: Mapping[str, Any], budget: Budget) -> Iterato
     opcode_base = header["opcode_base"]
     line_base, line_range = header["line_base"], header["line_range"]
     at, end = 0, len(code)
-    rows, address, file, line, index = Rows(), 0, 1, 1, 0
+    rows, address, file, line, index = LineRows(), 0, 1, 1, 0
     spent = 0
     while at < end:
         spent += 1
@@ -99,7 +99,7 @@ def sequences(code: bytes, header: Mapping[str, Any], budget: Budget) -> Iterato
                 budget.spend(_SEQUENCE)
                 if rows.is_rising():
                     yield rows
-                rows, address, file, line, index = Rows(), 0, 1, 1, 0
+                rows, address, file, line, index = LineRows(), 0, 1, 1, 0
             elif kind == _SET_ADDRESS:
                 address, index = int.from_bytes(code[at + 1 : at + 9], "little"), 0
             at = following

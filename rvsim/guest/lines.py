@@ -18,7 +18,7 @@ from io import SEEK_CUR
 from typing import IO, TYPE_CHECKING, Any, Final
 
 from rvsim.guest.file_limits import MOST_DEBUG_READS, MOST_LINE_OPERATIONS, Budget, TooLarge
-from rvsim.guest.line_program import Rows, sequences
+from rvsim.guest.line_program import LineRows, sequences
 from rvsim.printable import printable
 
 if TYPE_CHECKING:
@@ -37,13 +37,13 @@ Section = Callable[[str], bytes]
 
 
 @dataclass(slots=True)
-class _Table:
+class _LineTable:
     """The line number table of a unit: where it is, and what it says once it was needed."""
 
     unit: CompileUnit
     offset: int
     names: list[str] = field(default_factory=list)
-    rows: Rows | None = None
+    rows: LineRows | None = None
 
 
 class Lines:
@@ -81,7 +81,7 @@ class Lines:
                 return table.names[file] if file < len(table.names) else "?", line
         return None
 
-    def _tables_for(self, addr: int) -> Iterator[_Table]:
+    def _tables_for(self, addr: int) -> Iterator[_LineTable]:
         """Of the unit that says that it has the address, and of all that do not say what they have.
 
         The linker leaves functions that it drops at addresses that are no code.
@@ -93,18 +93,18 @@ class Lines:
         yield from others
 
     @cached_property
-    def _units(self) -> tuple[list[tuple[Span, _Table]], list[_Table]]:
+    def _units(self) -> tuple[list[tuple[Span, _LineTable]], list[_LineTable]]:
         """The tables by the spans of their units, in order, and those whose units name none."""
         from rvsim.guest.sections import DAMAGE
 
-        tables: dict[int, _Table] = {}
-        spans: list[tuple[Span, _Table]] = []
-        others: list[_Table] = []
+        tables: dict[int, _LineTable] = {}
+        spans: list[tuple[Span, _LineTable]] = []
+        others: list[_LineTable] = []
         with suppress(*DAMAGE):
             for unit in self._info.iter_CUs():
                 with suppress(*DAMAGE):
                     offset = unit.get_top_DIE().attributes["DW_AT_stmt_list"].value
-                    table = tables.setdefault(offset, _Table(unit, offset))
+                    table = tables.setdefault(offset, _LineTable(unit, offset))
                     found = _spans(self._info, unit)
                     spans += [(span, table) for span in found]
                     if not found and table not in others:
@@ -137,23 +137,23 @@ class Lines:
             self.why_unknown = str(too_large)
             return b""
 
-    def _rows(self, table: _Table) -> Rows:
+    def _rows(self, table: _LineTable) -> LineRows:
         """What a table says of addresses in memory; nothing if it is damaged, or too long."""
         from rvsim.guest.sections import DAMAGE
 
         if table.rows is None:
-            table.rows = Rows()
+            table.rows = LineRows()
             with suppress(*DAMAGE):
                 program, table.names = _program(self._info, table)
                 table.rows = self._run(program)
             self._look_at_reads()
         return table.rows
 
-    def _run(self, program: LineProgram) -> Rows:
+    def _run(self, program: LineProgram) -> LineRows:
         code = self._content(".debug_line")[
             program.program_start_offset : program.program_end_offset
         ]
-        found: list[Rows] = []
+        found: list[LineRows] = []
         try:
             for rows in sequences(code, _header(program), self._operations):
                 rows.move(self._bias)
@@ -163,7 +163,7 @@ class Lines:
             self.why_unknown = str(too_large)
         except (IndexError, ValueError):  # what came before is right
             pass
-        merged = Rows()
+        merged = LineRows()
         for rows in sorted(found, key=lambda rows: rows.addresses[0]):
             merged.put_after(rows)
         return merged
@@ -208,7 +208,7 @@ def _listed(info: DWARFInfo, unit: CompileUnit, offset: int, base: int) -> Itera
             yield start + entry.begin_offset, start + entry.end_offset
 
 
-def _program(info: DWARFInfo, table: _Table) -> tuple[LineProgram, list[str]]:
+def _program(info: DWARFInfo, table: _LineTable) -> tuple[LineProgram, list[str]]:
     """The line number program of a unit, and the names of its files."""
     assert info.debug_line_sec
     _check_tables(table.unit, info.debug_line_sec.stream, table.offset)

@@ -9,7 +9,7 @@ scrolling that browsers do by touch, wheel and keys.  Here only the scale of cyc
 """
 
 from rvsim.page.loops import hottest_innermost
-from rvsim.page.programs import Program
+from rvsim.page.programs import ReportedProgram
 from rvsim.page.render import page
 
-__all__ = ["Program", "hottest_innermost", "page"]
+__all__ = ["ReportedProgram", "hottest_innermost", "page"]

@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Final
 
 from rvsim.insn.disasm import disassemble
-from rvsim.page.programs import Program
-from rvsim.page.tables import Row, Table
+from rvsim.page.programs import ReportedProgram
+from rvsim.page.tables import Table, TableRow
 from rvsim.perf import Loop, Profile, Site, bounds, find_loops
 from rvsim.perf.sources import Sources
 from rvsim.perf.wording import loop_in_words, number, share
@@ -46,7 +46,7 @@ class Annotated:
     bounds: Table
 
 
-def hot_loops(program: Program) -> list[Annotated]:
+def hot_loops(program: ReportedProgram) -> list[Annotated]:
     """The loops of the regions that take most cycles by themselves."""
     part = program.profile
     return [
@@ -56,7 +56,7 @@ def hot_loops(program: Program) -> list[Annotated]:
     ]
 
 
-def loops_abreast(programs: Sequence[Program]) -> list[list[Annotated | None]]:
+def loops_abreast(programs: Sequence[ReportedProgram]) -> list[list[Annotated | None]]:
     """Hot loops of several programs: in a row those of one function, or None in their place.
 
     A function's second loop stands beside the second ones of the others.
@@ -72,12 +72,12 @@ def loops_abreast(programs: Sequence[Program]) -> list[list[Annotated | None]]:
     return [[loops.get(key) for loops in found] for key in keys]
 
 
-def hottest_innermost(program: Program) -> Loop | None:
+def hottest_innermost(program: ReportedProgram) -> Loop | None:
     """The loop without loops inside that takes most cycles; None if there is no loop."""
     return next((loop for _, loop in _by_cycles(program) if loop.is_innermost), None)
 
 
-def _by_cycles(program: Program) -> list[tuple[list[Site], Loop]]:
+def _by_cycles(program: ReportedProgram) -> list[tuple[list[Site], Loop]]:
     """Loops of the regions, each with the instructions that are its own."""
     found = find_loops(program.whole)
     own = [(_own(loop, found), loop) for loop in found if _is_within(loop, program.profile)]
@@ -115,8 +115,8 @@ def _annotated(sites: Sequence[Site], loop: Loop, part: Profile, sources: Source
         bounds=Table(
             ("bound of an iteration", "cycles"),
             (
-                *(Row((name, f"{cycles:.2f}")) for name, cycles in found.by_name().items()),
-                Row(("as it ran", f"{found.measured:.2f}"), "total"),
+                *(TableRow((name, f"{cycles:.2f}")) for name, cycles in found.by_name().items()),
+                TableRow(("as it ran", f"{found.measured:.2f}"), "total"),
             ),
         ),
     )

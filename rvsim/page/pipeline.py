@@ -12,9 +12,9 @@ from typing import Final
 
 from rvsim.cost.reasons import REASONS
 from rvsim.insn.disasm import disassemble
-from rvsim.page.programs import Program
+from rvsim.page.programs import ReportedProgram
 from rvsim.page.stalls import colour_of
-from rvsim.page.tables import Row, Table
+from rvsim.page.tables import Table, TableRow
 from rvsim.perf.groups import group_of
 from rvsim.trace.picture import (
     EXECUTE,
@@ -28,7 +28,7 @@ from rvsim.trace.picture import (
     origin,
     waits,
 )
-from rvsim.trace.steady import Iterations, Step
+from rvsim.trace.steady import ExecutedRow, Iterations
 
 _EVERY: Final = 10
 _MINOR: Final = 50
@@ -45,7 +45,7 @@ _COLOURS: Final[Mapping[str, int | str]] = {
 
 
 @dataclass(frozen=True, slots=True)
-class Run:
+class CellRun:
     """Cells of one kind, side by side; places are in percent of the lane."""
 
     sign: str
@@ -68,11 +68,11 @@ class Lane:
     address: str
     text: str
     about: str
-    runs: tuple[Run, ...]
+    runs: tuple[CellRun, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class ProgramLanes:
     """The lanes of one program; `cut` if they are not the whole of its iterations."""
 
     name: str
@@ -98,11 +98,11 @@ class Pipeline:
     cycles: int
     label: int
     rulers: tuple[Ruler, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[ProgramLanes, ...]
     legend: Table
 
 
-def pipeline(programs: Sequence[Program]) -> Pipeline | None:
+def pipeline(programs: Sequence[ReportedProgram]) -> Pipeline | None:
     """The picture of their iterations, no more than a page can show; None if none has any."""
     shown = [(p.name, p.iterations, lines(p.iterations)) for p in programs if p.iterations]
     if not shown:
@@ -120,7 +120,9 @@ def pipeline(programs: Sequence[Program]) -> Pipeline | None:
     )
 
 
-def _part(name: str, shown: Iterations, picture: Sequence[Line], most: int, cycles: int) -> Part:
+def _part(
+    name: str, shown: Iterations, picture: Sequence[Line], most: int, cycles: int
+) -> ProgramLanes:
     steps = [(n, step) for n, steps in enumerate(shown.steps) for step in steps]
     begin = origin(shown)
     kept = [
@@ -129,7 +131,7 @@ def _part(name: str, shown: Iterations, picture: Sequence[Line], most: int, cycl
         if line.start < cycles
     ]
     first, last = shown.first + 1, shown.first + len(shown.steps)
-    return Part(
+    return ProgramLanes(
         name,
         f"iterations {first} to {last} of {shown.count:,} in a row, {shown.cycles:.1f} cycles each",
         tuple(_lane(n, step, line, begin, cycles) for n, step, line in kept),
@@ -138,7 +140,7 @@ def _part(name: str, shown: Iterations, picture: Sequence[Line], most: int, cycl
     )
 
 
-def _lane(n: int, step: Step, line: Line, begin: int, cycles: int) -> Lane:
+def _lane(n: int, step: ExecutedRow, line: Line, begin: int, cycles: int) -> Lane:
     text = disassemble(step.insn)
     issue, start, done, waiting = _cells(step, begin)
     about = f"iteration {n}, {step.insn.pc:x} {text}: issue {issue}, start {start}, done {done}"
@@ -148,27 +150,27 @@ def _lane(n: int, step: Step, line: Line, begin: int, cycles: int) -> Lane:
     )
 
 
-def _runs(line: Line, cycles: int) -> Iterator[Run]:
+def _runs(line: Line, cycles: int) -> Iterator[CellRun]:
     at = line.start
     for sign, cells in groupby(line.within(line.start, cycles)):
         width = len(list(cells))
         if sign != NOTHING:
             share = 100 / cycles
-            yield Run(sign, _COLOURS[sign], share * at, share * width, width == 1)
+            yield CellRun(sign, _COLOURS[sign], share * at, share * width, width == 1)
         at += width
 
 
-def _numbers(steps: Sequence[tuple[int, Step]], begin: int) -> Table:
+def _numbers(steps: Sequence[tuple[int, ExecutedRow]], begin: int) -> Table:
     """A row for each lane."""
     rows = (
-        Row((f"{n} {step.insn.pc:x} {disassemble(step.insn)}", *_cells(step, begin)))
+        TableRow((f"{n} {step.insn.pc:x} {disassemble(step.insn)}", *_cells(step, begin)))
         for n, step in steps
     )
     head = ("iteration and instruction", "issue", "start", "done", "waited")
     return Table(head, tuple(rows), text=4)
 
 
-def _cells(step: Step, begin: int) -> tuple[str, str, str, str]:
+def _cells(step: ExecutedRow, begin: int) -> tuple[str, str, str, str]:
     """Issue, start and done as cycles of the picture; for what it waited, and how long."""
     row = step.row
     issue, start, done = (f"{time - begin:g}" for time in (row.issue, row.start, row.done))
@@ -176,7 +178,7 @@ def _cells(step: Step, begin: int) -> tuple[str, str, str, str]:
     return issue, start, done, ", ".join(waited)
 
 
-def _charge(step: Step, pc: int, reason: str, cycles: float) -> str:
+def _charge(step: ExecutedRow, pc: int, reason: str, cycles: float) -> str:
     where = "" if pc == step.insn.pc else f" at {pc:x}"
     return f"{reason} {cycles:g}{where}"
 
@@ -190,6 +192,6 @@ def _legend(shown: Sequence[tuple[str, Iterations]], pictures: Sequence[Sequence
             ", ".join(f"{reason} {cycles:g}" for reason, cycles in of.get(sign, {}).items())
             for of in waited
         ]
-        rows.append(Row((sign, meaning, *reasons), colour=_COLOURS[sign]))
+        rows.append(TableRow((sign, meaning, *reasons), colour=_COLOURS[sign]))
     names = [f"cycles in {name}" for name, _ in shown] if len(shown) > 1 else ["cycles"]
     return Table(("sign", "an instruction …", *names), tuple(rows), text=1)

@@ -10,7 +10,7 @@ from rvsim.trace.steady import Iterations
 
 
 @dataclass(frozen=True, slots=True)
-class Program:
+class ReportedProgram:
     """A program that has run at a VLEN: its profile, as a whole and within the regions.
 
     `iterations` are some of its hottest loop, cycle by cycle, if they were asked for.

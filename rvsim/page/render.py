@@ -14,7 +14,7 @@ from markupsafe import Markup
 from rvsim import __version__
 from rvsim.page.loops import loops_abreast
 from rvsim.page.pipeline import pipeline
-from rvsim.page.programs import Program
+from rvsim.page.programs import ReportedProgram
 from rvsim.page.roofline import roofline
 from rvsim.page.stalls import stall_bars, stall_table
 from rvsim.page.tables import hottest, summary
@@ -24,7 +24,7 @@ from rvsim.perf.wording import comparison_in_words
 _SCRIPT: Final = "pipeline.js"
 
 
-def page(programs: Sequence[Program], no_pipeline: str = "") -> str:
+def page(programs: Sequence[ReportedProgram], no_pipeline: str = "") -> str:
     """One HTML page on at least one program; `no_pipeline` is said where there is no such picture.
 
     The only script that may run on the page is the one that zooms this picture.

@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from math import atan2, ceil, degrees, floor, hypot, log2
 from typing import Final
 
-from rvsim.page.programs import Program
-from rvsim.page.tables import Row, Table
+from rvsim.page.programs import ReportedProgram
+from rvsim.page.tables import Table, TableRow
 from rvsim.perf import Point, Roof, memory_roofs, point, sews_of, unit_roofs
 
 WIDTH: Final = 520
@@ -23,7 +23,7 @@ _NEAR: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class DrawnRoof:
     """A roof, its name up to (`x`, `y`), turned by `angle` degrees and `offset` below the line."""
 
     name: str
@@ -63,7 +63,7 @@ class Mark:
 class Roofline:
     """The picture and its numbers."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[DrawnRoof, ...]
     xs: tuple[Tick, ...]
     ys: tuple[Tick, ...]
     marks: tuple[Mark, ...]
@@ -106,7 +106,7 @@ class _Scale:
         return _TOP + room * (self.y_high - log2(value)) / (self.y_high - self.y_low)
 
 
-def roofline(programs: Sequence[Program]) -> Roofline:
+def roofline(programs: Sequence[ReportedProgram]) -> Roofline:
     """Roofs are those of the first program's core and VLEN, which all of them share."""
     core, vlen = programs[0].profile.core, programs[0].vlen
     profiles = [program.profile for program in programs]
@@ -127,7 +127,7 @@ def roofline(programs: Sequence[Program]) -> Roofline:
     )
 
 
-def _memory_line(scale: _Scale, roof: Roof, top: float, below: bool) -> Line:
+def _memory_line(scale: _Scale, roof: Roof, top: float, below: bool) -> DrawnRoof:
     """Up to the highest roof of a unit; the name of the lowest one stands below its line."""
     first = max(2.0**scale.x_low, 2.0**scale.y_low / roof.rate)
     last = top / roof.rate
@@ -135,17 +135,19 @@ def _memory_line(scale: _Scale, roof: Roof, top: float, below: bool) -> Line:
     angle = degrees(atan2(y2 - y1, x2 - x1))
     x, y = x1 + _ALONG * (x2 - x1), y1 + _ALONG * (y2 - y1)
     name = f"{roof.name} {roof.rate:.3g} B/cycle"
-    return Line(name, "memory", x1, y1, x2, y2, x, y, angle, 14.0 if below else -5.0)
+    return DrawnRoof(name, "memory", x1, y1, x2, y2, x, y, angle, 14.0 if below else -5.0)
 
 
-def _unit_line(scale: _Scale, roof: Roof, fastest: float, below: bool) -> Line:
+def _unit_line(scale: _Scale, roof: Roof, fastest: float, below: bool) -> DrawnRoof:
     """From where the fastest memory allows it; where those of memories end, names are above."""
     x1, x2, y = scale.x(roof.rate / fastest), float(WIDTH - _RIGHT), scale.y(roof.rate)
     name = f"{roof.name} {roof.rate:.4g} a cycle"
-    return Line(name, "unit", x1, y, x2, y, x2 - 2, y, offset=14.0 if below else -5.0)
+    return DrawnRoof(name, "unit", x1, y, x2, y, x2 - 2, y, offset=14.0 if below else -5.0)
 
 
-def _marks(scale: _Scale, programs: Sequence[Program], points: Sequence[Point]) -> list[Mark]:
+def _marks(
+    scale: _Scale, programs: Sequence[ReportedProgram], points: Sequence[Point]
+) -> list[Mark]:
     """The points; those in one place share a label, and labels stand apart from each other."""
     marks: list[Mark] = []
     for i, (program, found) in enumerate(zip(programs, points, strict=True)):
@@ -192,7 +194,10 @@ def _power(n: int) -> str:
 
 
 def _point_table(
-    programs: Sequence[Program], points: Sequence[Point], memories: Sequence[Roof], top: Roof
+    programs: Sequence[ReportedProgram],
+    points: Sequence[Point],
+    memories: Sequence[Roof],
+    top: Roof,
 ) -> Table:
     """Where each program stands, and what each memory would allow it there."""
     allowed = tuple(f"{roof.name} allows" for roof in memories)
@@ -206,7 +211,7 @@ def _point_table(
             at = found.intensity
             cells += [f"{at:.3g}", f"{found.rate:.4g}"]
             cells += [f"{min(top.rate, roof.rate * at):.4g}" for roof in memories]
-        rows.append(Row(tuple(cells)))
+        rows.append(TableRow(tuple(cells)))
     columns = ("multiply-adds", "bytes", "multiply-adds a byte", "a cycle")
     return Table(("program", *columns, *allowed), tuple(rows))
 
@@ -216,5 +221,5 @@ def _roof_table(units: Sequence[Roof], memories: Sequence[Roof]) -> Table:
         *((roof, "multiply-adds a cycle") for roof in units),
         *((roof, "bytes a cycle") for roof in memories),
     ]
-    cells = (Row((roof.name, f"{roof.rate:.4g}", unit, roof.number)) for roof, unit in rows)
+    cells = (TableRow((roof.name, f"{roof.rate:.4g}", unit, roof.number)) for roof, unit in rows)
     return Table(("roof", "at best", "", "number of the core"), tuple(cells), text=2)

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from rvsim.page.programs import Program
-from rvsim.page.tables import Row, Table
+from rvsim.page.programs import ReportedProgram
+from rvsim.page.tables import Table, TableRow
 from rvsim.perf.groups import GROUPS, group_of, grouped
 from rvsim.perf.wording import number, share
 
@@ -30,13 +30,13 @@ class Bar:
     pieces: tuple[Piece, ...]
 
 
-def stall_bars(programs: Sequence[Program]) -> list[Bar]:
+def stall_bars(programs: Sequence[ReportedProgram]) -> list[Bar]:
     """The bars; the longest one takes the whole width."""
     longest = max(program.profile.cycles for program in programs)
     return [_bar(program, longest) for program in programs]
 
 
-def _bar(program: Program, longest: float) -> Bar:
+def _bar(program: ReportedProgram, longest: float) -> Bar:
     pieces, start = [], 0.0
     cycles = program.profile.cycles
     for group, n in grouped(program.profile.stalls).items():
@@ -47,7 +47,7 @@ def _bar(program: Program, longest: float) -> Bar:
     return Bar(program.name, f"{number(cycles)} cycles", tuple(pieces))
 
 
-def stall_table(programs: Sequence[Program]) -> Table:
+def stall_table(programs: Sequence[ReportedProgram]) -> Table:
     """Groups of reasons with the reasons in them; two columns for each program."""
     stalls = [program.profile.stalls for program in programs]
     totals = [program.profile.cycles for program in programs]
@@ -57,16 +57,16 @@ def stall_table(programs: Sequence[Program]) -> Table:
         if not any(group in one for one in groups):
             continue
         numbers = [one.get(group, 0.0) for one in groups]
-        rows.append(Row((group, *_cells(numbers, totals)), colour=colour_of(group)))
+        rows.append(TableRow((group, *_cells(numbers, totals)), colour=colour_of(group)))
         for reason in _reasons(group, stalls):
             numbers = [one.get(reason, 0.0) for one in stalls]
-            rows.append(Row((reason, *_cells(numbers, totals)), "part"))
-    rows.append(Row(("all", *_cells(totals, totals)), "total"))
+            rows.append(TableRow((reason, *_cells(numbers, totals)), "part"))
+    rows.append(TableRow(("all", *_cells(totals, totals)), "total"))
     columns = [column for p in programs for column in (_heading(p, programs), "share")]
     return Table(("cycles spent on", *columns), tuple(rows))
 
 
-def _heading(program: Program, programs: Sequence[Program]) -> str:
+def _heading(program: ReportedProgram, programs: Sequence[ReportedProgram]) -> str:
     return program.name if len(programs) > 1 else "cycles"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final, Literal
 
-from rvsim.page.programs import Program
+from rvsim.page.programs import ReportedProgram
 from rvsim.perf import Comparison, Profile, point
 from rvsim.perf.wording import gigahertz, number, seconds, share, waits
 
@@ -16,7 +16,7 @@ Kind = Literal["", "part", "total"]
 
 
 @dataclass(frozen=True, slots=True)
-class Row:
+class TableRow:
     """The first cell names the row; a `part` is one of the row above it.
 
     `colour` is the number or name of what has this colour in the picture.
@@ -32,18 +32,18 @@ class Table:
     """Columns from number `text` on hold text, the others but the first hold numbers."""
 
     head: tuple[str, ...]
-    rows: tuple[Row, ...]
+    rows: tuple[TableRow, ...]
     text: int = 99
 
 
-def summary(programs: Sequence[Program], found: Comparison) -> Table:
+def summary(programs: Sequence[ReportedProgram], found: Comparison) -> Table:
     """A row for each total, a column for each program."""
     head = ("", *(program.name for program in programs))
     rows = [*_totals([program.profile for program in programs], found)]
     if programs[0].profile.regions:
         shares = [share(p.profile.cycles, p.whole.cycles) for p in programs]
         rows.insert(1, ("of the whole program", shares))
-    return Table(head, tuple(Row((name, *cells)) for name, cells in rows))
+    return Table(head, tuple(TableRow((name, *cells)) for name, cells in rows))
 
 
 def _totals(profiles: Sequence[Profile], found: Comparison) -> Iterator[tuple[str, list[str]]]:
@@ -79,5 +79,7 @@ def hottest(profile: Profile) -> Table:
 
 def _part(
     name: str, cycles: float, executions: int, waits_for: str, total: float, kind: Kind = ""
-) -> Row:
-    return Row((name, number(cycles), share(cycles, total), f"{executions:,}", waits_for), kind)
+) -> TableRow:
+    return TableRow(
+        (name, number(cycles), share(cycles, total), f"{executions:,}", waits_for), kind
+    )

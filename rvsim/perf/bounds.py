@@ -8,7 +8,7 @@ from typing import Final
 from rvsim.cost import Core
 from rvsim.perf.chain import Chain, longest_chain
 from rvsim.perf.loops import Loop
-from rvsim.perf.unit_demand import needs_of
+from rvsim.perf.unit_demand import demand_of
 
 _BINDS: Final = 1.1
 """A loop is limited by its largest bound if neither is more than this many times the other."""
@@ -69,15 +69,15 @@ def bounds(core: Core, loop: Loop) -> Bounds:
     known = [s for s in loop.sites if s.facts is not None and core.knows(s.insn.unit)]
     for site in known:
         assert site.facts is not None
-        needs, share = needs_of(core, site.facts), site.executions / loop.iterations
+        demand, share = demand_of(core, site.facts), site.executions / loop.iterations
         slots += share
-        vectors += share * needs.vector_slot
-        accesses += share * needs.memory_slot
-        vector_unit += share * needs.vector_unit
-        lsu += share * needs.lsu
-        if needs.scalar_unit:
-            busy = scalar_units.get(needs.scalar_unit, 0.0)
-            scalar_units[needs.scalar_unit] = busy + share * needs.scalar_busy
+        vectors += share * demand.vector_slot
+        accesses += share * demand.memory_slot
+        vector_unit += share * demand.vector_unit
+        lsu += share * demand.lsu
+        if demand.scalar_unit:
+            busy = scalar_units.get(demand.scalar_unit, 0.0)
+            scalar_units[demand.scalar_unit] = busy + share * demand.scalar_busy
     usual = [s for s in known if 2 * s.executions >= loop.iterations]
     return Bounds(
         measured=loop.cycles,

@@ -31,7 +31,7 @@ Edge = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)
-class Flow:
+class DataFlow:
     """What an instruction waits for and makes."""
 
     inputs: tuple[Edge, ...]
@@ -52,7 +52,7 @@ class Chain:
 
 
 @dataclass(slots=True)
-class _Run:
+class _ReadyTimes:
     """When each place is ready, and which execution, as (round, number), made it so."""
 
     ready: dict[int, int] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class _Run:
     parent: dict[tuple[int, int], tuple[int, int] | None] = field(default_factory=dict)
     last: int = 0
 
-    def execute(self, flow: Flow, at: tuple[int, int]) -> None:
+    def execute(self, flow: DataFlow, at: tuple[int, int]) -> None:
         start, parent = 0, None
         for place, delay in flow.inputs:
             time = self.ready.get(place, 0) + delay
@@ -95,7 +95,7 @@ class _Run:
 def longest_chain(core: Core, body: Sequence[Site]) -> Chain:
     """The chain that limits a loop of these instructions, of known classes, in this order."""
     flows = [flow_of(core, site) for site in body]
-    run, ends = _Run(), []
+    run, ends = _ReadyTimes(), []
     for round_ in range(_ROUNDS):
         for number, flow in enumerate(flows):
             run.execute(flow, (round_, number))
@@ -106,19 +106,19 @@ def longest_chain(core: Core, body: Sequence[Site]) -> Chain:
     return Chain(cycles, links, ends[0] / CYCLE)
 
 
-def flow_of(core: Core, site: Site) -> Flow:
+def flow_of(core: Core, site: Site) -> DataFlow:
     """What an instruction waits for and makes."""
     facts = site.facts
     assert facts is not None, "what never ran is no part of a loop"
     inputs = [(_place(p, site), 0) for p in facts.scalar_source_fields]
     if facts.unit not in core.vector:
         if facts.is_store:
-            return Flow(tuple(inputs), ())
+            return DataFlow(tuple(inputs), ())
         latency = fixed(core.scalar[facts.unit].at(facts.situation).latency)
-        return Flow(tuple(inputs), tuple(_scalar_output(facts, site, latency)))
+        return DataFlow(tuple(inputs), tuple(_scalar_output(facts, site, latency)))
     flow = _store if facts.is_store else _load if facts.is_memory else _arithmetic
     more, outputs = flow(core, facts, site)
-    return Flow((*inputs, *more), tuple(outputs))
+    return DataFlow((*inputs, *more), tuple(outputs))
 
 
 def _place(place: tuple[int | str, int], site: Site) -> int:

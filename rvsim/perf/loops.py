@@ -73,7 +73,7 @@ def find_loops(found: Profile) -> list[Loop]:
     >>> [loop.is_innermost for loop in find_loops(profile(machine)) if loop.head in reference]
     [False, False, True]
     """
-    flow = _Flow(found)
+    flow = _ControlFlow(found)
     bodies: dict[int, set[int]] = {}
     for last, head in flow.steps_back():
         body = flow.body(last, head) if flow.may_be_taken(last, head) else None
@@ -87,7 +87,7 @@ def find_loops(found: Profile) -> list[Loop]:
     return sorted(loops, key=lambda loop: (loop.start, -loop.end))
 
 
-class _Flow:
+class _ControlFlow:
     """Which instruction leads to which, within functions: a call leads to what is behind it."""
 
     def __init__(self, found: Profile) -> None:

@@ -13,7 +13,7 @@ from rvsim.cost import Core
 from rvsim.insn.custom.ime import N
 from rvsim.insn.units import Unit
 from rvsim.perf.site import Site
-from rvsim.perf.unit_demand import needs_of
+from rvsim.perf.unit_demand import demand_of
 
 PER_ELEMENT: Final = {
     Unit.VMAC: 1,
@@ -48,9 +48,9 @@ def macs_of(core: Core, site: Site) -> Macs:
         return Macs()
     unit = facts.unit
     if unit is Unit.FMA:
-        return Macs(site.executions, site.executions * needs_of(core, facts).busiest)
+        return Macs(site.executions, site.executions * demand_of(core, facts).busiest)
     if unit not in PER_ELEMENT or not site.vlmax_sum:
         return Macs()
     full = facts.context.vlmax
-    cycles = needs_of(core, facts, masked=False).busiest
+    cycles = demand_of(core, facts, masked=False).busiest
     return Macs(site.vl_sum * PER_ELEMENT[unit], site.vl_sum / full * cycles)

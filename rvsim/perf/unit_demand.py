@@ -9,7 +9,7 @@ from rvsim.cost.facts import Facts
 
 
 @dataclass(frozen=True, slots=True)
-class Needs:
+class UnitDemand:
     """Cycles of each unit, with a full vl, and the slots of an issue cycle that are single."""
 
     vector_unit: float = 0
@@ -25,7 +25,7 @@ class Needs:
         return max(1.0, self.vector_unit, self.lsu, self.scalar_busy)
 
 
-def needs_of(core: Core, facts: Facts, *, masked: bool | None = None) -> Needs:
+def demand_of(core: Core, facts: Facts, *, masked: bool | None = None) -> UnitDemand:
     """What an instruction of a known class takes; as if it were `masked` or not, on request.
 
     >>> from rvsim.cost import load_core
@@ -35,7 +35,7 @@ def needs_of(core: Core, facts: Facts, *, masked: bool | None = None) -> Needs:
     >>> from rvsim.perf.site import facts_at
     >>> from rvsim.vec.vtype import VType
     >>> vadd = facts_at(Machine(), decode(0x02008057, 4), Mode(VType(3, 2), "full"))
-    >>> needs_of(load_core("x60"), vadd).vector_unit
+    >>> demand_of(load_core("x60"), vadd).vector_unit
     4.0
     """
     if facts.unit in core.vector:
@@ -47,11 +47,11 @@ def needs_of(core: Core, facts: Facts, *, masked: bool | None = None) -> Needs:
         if facts.is_memory:
             if timing.granules:  # for each element at least one
                 cycles += timing.granules * facts.context.vlmax
-            return Needs(lsu=cycles, vector_slot=True, memory_slot=True)
-        return Needs(vector_unit=cycles, vector_slot=True)
+            return UnitDemand(lsu=cycles, vector_slot=True, memory_slot=True)
+        return UnitDemand(vector_unit=cycles, vector_slot=True)
     plain = core.scalar[facts.unit].at(facts.situation)
     if facts.is_memory:
-        return Needs(lsu=plain.busy, memory_slot=True)
+        return UnitDemand(lsu=plain.busy, memory_slot=True)
     if plain.unit:
-        return Needs(scalar_unit=plain.unit, scalar_busy=plain.busy)
-    return Needs()
+        return UnitDemand(scalar_unit=plain.unit, scalar_busy=plain.busy)
+    return UnitDemand()

@@ -36,7 +36,7 @@ class Commit:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class LogComparison:
     """How many instructions agree; then the lines that don't, None where a log has ended.
 
     `differences` says what differs: nothing if both logs end together.
@@ -81,7 +81,7 @@ def read_log(file: BufferedReader) -> Iterator[Commit]:
                 )
 
 
-def compare_logs(a: Iterator[Commit], b: Iterator[Commit]) -> Comparison:
+def compare_logs(a: Iterator[Commit], b: Iterator[Commit]) -> LogComparison:
     """Go through both as far as they agree, from where they begin at one place."""
     a, b = _aligned(a, b)
     before: deque[Commit] = deque(maxlen=_CONTEXT)
@@ -90,7 +90,7 @@ def compare_logs(a: Iterator[Commit], b: Iterator[Commit]) -> Comparison:
         ours, theirs = next(a, None), next(b, None)
         found = _differences(ours, theirs)
         if found or ours is None:
-            return Comparison(agreed, ours, theirs, tuple(found), tuple(before))
+            return LogComparison(agreed, ours, theirs, tuple(found), tuple(before))
         before.append(ours)
         agreed += 1
 

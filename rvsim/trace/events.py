@@ -25,7 +25,7 @@ from rvsim.machine import Machine
 Array = npt.NDArray[Any]
 
 
-class Kind(IntEnum):
+class EventKind(IntEnum):
     """What an event tells, and what its other fields then hold."""
 
     FETCH = 0  # size: bytes of the instruction, addr: pc, value: the word
@@ -41,9 +41,9 @@ class Kind(IntEnum):
 
 
 class Event(NamedTuple):
-    """One record; `Kind` says what the fields mean, and those it does not name are 0."""
+    """One record; `EventKind` says what the fields mean, and those it does not name are 0."""
 
-    kind: Kind
+    kind: EventKind
     number: int = 0
     size: int = 0
     addr: int = 0
@@ -113,7 +113,7 @@ class Recorder:
     def retired(self, d: Decoded) -> None:
         """The instruction is done: all its events go to the consumers."""
         words = self._words
-        end = Event(Kind.RETIRE, addr=words[SLOT["pc"]], value=words[SLOT["instret"]])
+        end = Event(EventKind.RETIRE, addr=words[SLOT["pc"]], value=words[SLOT["instret"]])
         self._hand_over(d, end)
 
     def trapped(self, trap: Trap) -> None:
@@ -124,10 +124,10 @@ class Recorder:
             d = self._machine.interp.decode_at(trap.pc)
         except GuestFault:
             d = None
-        self._hand_over(d, Event(Kind.TRAP, trap.cause, addr=trap.pc, value=trap.tval))
+        self._hand_over(d, Event(EventKind.TRAP, trap.cause, addr=trap.pc, value=trap.tval))
 
     def _hand_over(self, d: Decoded | None, end: Event) -> None:
-        fetch = [] if d is None else [Event(Kind.FETCH, 0, d.length, d.pc, d.word)]
+        fetch = [] if d is None else [Event(EventKind.FETCH, 0, d.length, d.pc, d.word)]
         events = [*fetch, *self._reads, *self._writes, *self._registers, *self._vtype, end]
         for pending in (self._reads, self._writes, self._registers, self._vtype):
             pending.clear()
@@ -137,10 +137,10 @@ class Recorder:
     # -- registers
 
     def _log_x(self, register: int) -> None:
-        self._registers.append(Event(Kind.X, register, 8, 0, self._words[register]))
+        self._registers.append(Event(EventKind.X, register, 8, 0, self._words[register]))
 
     def _log_f(self, register: int) -> None:
-        self._registers.append(Event(Kind.F, register, 8, 0, self._words[F_BASE + register]))
+        self._registers.append(Event(EventKind.F, register, 8, 0, self._words[F_BASE + register]))
 
     def _log_v(self, register: int, byte_offset: int, nbytes: int) -> None:
         vlenb = self._vlenb
@@ -149,22 +149,22 @@ class Recorder:
             first = max(start, byte_offset)
             size = min(end, start + vlenb) - first
             number = register + start // vlenb
-            self._registers.append(Event(Kind.V, number, size, first - start))
+            self._registers.append(Event(EventKind.V, number, size, first - start))
 
     def _log_csr(self, name: str) -> None:
         """Only what software sees as a CSR; pc and reservations are state, but no CSRs."""
         value = self._words[SLOT[name]]
         if name in _VTYPE_NUMBERS:
-            self._vtype.append(Event(Kind.VTYPE, _VTYPE_NUMBERS[name], 8, 0, value))
+            self._vtype.append(Event(EventKind.VTYPE, _VTYPE_NUMBERS[name], 8, 0, value))
         elif name in _CSR_NUMBERS:
-            self._registers.append(Event(Kind.CSR, _CSR_NUMBERS[name], 8, 0, value))
+            self._registers.append(Event(EventKind.CSR, _CSR_NUMBERS[name], 8, 0, value))
 
     # -- memory
 
     def _load(self, load: Callable[[int], int], size: int) -> Callable[[int], int]:
         def logged(addr: int) -> int:
             value = load(addr)
-            self._reads.append(Event(Kind.READ, 0, size, addr, value))
+            self._reads.append(Event(EventKind.READ, 0, size, addr, value))
             return value
 
         return logged
@@ -172,7 +172,7 @@ class Recorder:
     def _store(self, store: Callable[[int, int], None], size: int) -> Callable[[int, int], None]:
         def logged(addr: int, value: int) -> None:
             store(addr, value)
-            self._writes.append(Event(Kind.WRITE, 0, size, addr, value))
+            self._writes.append(Event(EventKind.WRITE, 0, size, addr, value))
 
         return logged
 
@@ -180,7 +180,7 @@ class Recorder:
         def logged(addr: int, active: Array | None, n: int, dtype: Any) -> tuple[Array, int]:
             values, fault = load_run(addr, active, n, dtype)
             addrs = range(addr, addr + n * values.itemsize, values.itemsize)
-            self._reads += _lanes(Kind.READ, addrs, values, active, fault)
+            self._reads += _lanes(EventKind.READ, addrs, values, active, fault)
             return values, fault
 
         return logged
@@ -188,7 +188,7 @@ class Recorder:
     def _load_at(self, load_at: Callable[..., tuple[Array, int]]) -> Callable[..., Any]:
         def logged(addrs: Array, active: Array | None, dtype: Any) -> tuple[Array, int]:
             values, fault = load_at(addrs, active, dtype)
-            self._reads += _lanes(Kind.READ, addrs.tolist(), values, active, fault)
+            self._reads += _lanes(EventKind.READ, addrs.tolist(), values, active, fault)
             return values, fault
 
         return logged
@@ -197,7 +197,7 @@ class Recorder:
         def logged(addr: int, values: Array, active: Array | None) -> int:
             fault = store_run(addr, values, active)
             addrs = range(addr, addr + len(values) * values.itemsize, values.itemsize)
-            self._writes += _lanes(Kind.WRITE, addrs, values, active, fault)
+            self._writes += _lanes(EventKind.WRITE, addrs, values, active, fault)
             return fault
 
         return logged
@@ -205,14 +205,14 @@ class Recorder:
     def _store_at(self, store_at: Callable[..., int]) -> Callable[..., int]:
         def logged(addrs: Array, values: Array, active: Array | None) -> int:
             fault = store_at(addrs, values, active)
-            self._writes += _lanes(Kind.WRITE, addrs.tolist(), values, active, fault)
+            self._writes += _lanes(EventKind.WRITE, addrs.tolist(), values, active, fault)
             return fault
 
         return logged
 
 
 def _lanes(
-    kind: Kind, addrs: Sequence[int], values: Array, active: Array | None, fault: int
+    kind: EventKind, addrs: Sequence[int], values: Array, active: Array | None, fault: int
 ) -> list[Event]:
     """An event for each lane that was accessed: active ones before the one that faulted."""
     chosen: Iterable[int] = range(len(values)) if active is None else np.flatnonzero(active)

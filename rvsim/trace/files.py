@@ -42,10 +42,10 @@ def _compressor(path: str) -> Compress | None:
 
 def open_trace(path: str) -> io.BufferedReader:
     """A file to read, compressed or not; `RvsimError` if it cannot be, whenever that shows."""
-    return io.BufferedReader(_Reader(path), _PIECE)
+    return io.BufferedReader(_DecompressedFile(path), _PIECE)
 
 
-class _Reader(io.RawIOBase):
+class _DecompressedFile(io.RawIOBase):
     """The content of a file.  Where decompressing it fails there are many exceptions."""
 
     def __init__(self, path: str) -> None:

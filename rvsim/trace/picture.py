@@ -8,7 +8,7 @@ from math import ceil, floor
 from typing import Final
 
 from rvsim.insn.disasm import disassemble
-from rvsim.trace.steady import Iterations, Step
+from rvsim.trace.steady import ExecutedRow, Iterations
 
 ISSUE, EXECUTE, QUEUED, NOTHING = "I", "=", "-", " "
 _LETTERS: Final = {
@@ -87,14 +87,14 @@ def lines(shown: Iterations) -> list[Line]:
     return [Line(_label(n, step), *_cells(step, begin)) for n, step in numbered]
 
 
-def _label(iteration: int, step: Step) -> str:
+def _label(iteration: int, step: ExecutedRow) -> str:
     text = disassemble(step.insn)
     if len(text) > _TEXT:
         text = text[: _TEXT - 1] + "…"
     return f"{iteration:2} {step.insn.pc:8x}  {text:<{_TEXT}} "
 
 
-def _cells(step: Step, origin: int) -> tuple[int, str]:
+def _cells(step: ExecutedRow, origin: int) -> tuple[int, str]:
     """(first cycle, cells) of an instruction."""
     row = step.row
     issue = int(row.issue)

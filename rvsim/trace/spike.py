@@ -23,7 +23,7 @@ from rvsim.insn.decode import Decoded
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
 from rvsim.machine import Machine
-from rvsim.trace.events import Event, Kind, Recorder
+from rvsim.trace.events import Event, EventKind, Recorder
 from rvsim.trace.files import TraceFile
 from rvsim.trace.selection import Selection
 from rvsim.vec.groups import VReg, resolve
@@ -74,9 +74,9 @@ class SpikeLog:
         if self._file is None:
             return
         privilege, self._privilege = self._privilege, self._machine.state["privilege"]
-        if events[-1].kind == Kind.TRAP and self._machine.bare is not None:
+        if events[-1].kind == EventKind.TRAP and self._machine.bare is not None:
             self._privilege = M_MODE
-        if d is None or events[-1].kind == Kind.TRAP:
+        if d is None or events[-1].kind == EventKind.TRAP:
             return
         assert d.insn is not None, "only instructions retire"
         line = f"core   0: {privilege} " + "".join(self._parts(d, d.insn, events)) + "\n"
@@ -87,35 +87,35 @@ class SpikeLog:
 
     def _parts(self, d: Decoded, insn: Insn, events: Sequence[Event]) -> Iterator[str]:
         yield f"{_hex(d.pc, 8)} ({_hex(d.word, d.length)})"
-        written = {(e.number, _X_ORDER): e for e in events if e.kind == Kind.X}
-        written |= {(e.number, _F_ORDER): e for e in events if e.kind == Kind.F}
-        written |= {(e.number, _CSR_ORDER): e for e in events if e.kind == Kind.CSR}
+        written = {(e.number, _X_ORDER): e for e in events if e.kind == EventKind.X}
+        written |= {(e.number, _F_ORDER): e for e in events if e.kind == EventKind.F}
+        written |= {(e.number, _CSR_ORDER): e for e in events if e.kind == EventKind.CSR}
         body = self._body_registers(d, insn)
         written |= {
-            (e.number, _V_ORDER): e for e in events if e.kind == Kind.V and e.number in body
+            (e.number, _V_ORDER): e for e in events if e.kind == EventKind.V and e.number in body
         }
         changed = self._vtype_changes(d, events)
         written |= {(e.number, _CSR_ORDER): e for e in changed}
         if insn.unit.is_vector:
             # Spike ends each vector instruction by writing vstart.
-            written[_VSTART, _CSR_ORDER] = Event(Kind.CSR, _VSTART)
+            written[_VSTART, _CSR_ORDER] = Event(EventKind.CSR, _VSTART)
             if insn.unit is not Unit.VSET:
                 yield self._vector_state()
         for key in sorted(written):
             yield self._register(written[key])
         for e in events:
-            if e.kind == Kind.READ:
+            if e.kind == EventKind.READ:
                 yield f" mem {_hex(e.addr, 8)}"
-            elif e.kind == Kind.WRITE:
+            elif e.kind == EventKind.WRITE:
                 yield f" mem {_hex(e.addr, 8)} {_hex(e.value, e.size)}"
 
     def _register(self, e: Event) -> str:
         match e.kind:
-            case Kind.X:
+            case EventKind.X:
                 return f" x{e.number:<2} {_hex(e.value, 8)}"
-            case Kind.F:
+            case EventKind.F:
                 return f" f{e.number:<2} {_hex(e.value, 8)}"
-            case Kind.V:
+            case EventKind.V:
                 contents = self._machine.state.v[e.number].tobytes()
                 return f" v{e.number:<2} 0x{contents[::-1].hex()}"
             case _:
@@ -130,7 +130,7 @@ class SpikeLog:
 
     def _vtype_changes(self, d: Decoded, events: Sequence[Event]) -> list[Event]:
         """What of vl and vtype was written: Spike writes vtype only where it differs."""
-        changes = [e for e in events if e.kind == Kind.VTYPE]
+        changes = [e for e in events if e.kind == EventKind.VTYPE]
         keeps_vl = d.insn is not None and d.insn.unit is Unit.VSET and avl_of(d.fields) is Avl.KEEP
         logged = []
         for e in changes:

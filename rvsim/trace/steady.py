@@ -22,19 +22,19 @@ _STRAIGHT: Final = 64
 """Instructions that are shown where there is no loop."""
 
 
-class Step(NamedTuple):
+class ExecutedRow(NamedTuple):
     """An instruction that executed, and its row."""
 
     insn: Decoded
     row: Row
 
 
-class Kept:
+class FirstRows:
     """Keeps the first `ENOUGH` rows within `regions`; all of the program if there are none."""
 
     def __init__(self, regions: Sequence[Region] = ()) -> None:
         self.regions = regions
-        self.steps: list[Step] = []
+        self.steps: list[ExecutedRow] = []
         self._inside = PerInstruction(self._is_inside)
 
     @property
@@ -46,7 +46,7 @@ class Kept:
         if not self.enough:
             chosen = batch.where(self._inside(batch))
             missing = ENOUGH - len(self.steps)
-            self.steps += starmap(Step, islice(each_row(chosen), missing))
+            self.steps += starmap(ExecutedRow, islice(each_row(chosen), missing))
 
     def _is_inside(self, d: Decoded) -> bool:
         return not self.regions or any(d.pc in region for region in self.regions)
@@ -59,7 +59,7 @@ class Iterations:
     Code without a loop is one iteration, and `count` is 0.  `end` is when what follows issued.
     """
 
-    steps: tuple[tuple[Step, ...], ...]
+    steps: tuple[tuple[ExecutedRow, ...], ...]
     end: float
     first: int = 0
     count: int = 0
@@ -75,7 +75,7 @@ class Iterations:
         return (self.end - self.steps[0][0].row.issue) / len(self.steps)
 
 
-def steady_iterations(steps: Sequence[Step], wanted: int) -> Iterations:
+def steady_iterations(steps: Sequence[ExecutedRow], wanted: int) -> Iterations:
     """Typical iterations of the longest stay in the innermost loop with most cycles.
 
     That is, of the `wanted` in a row those that take the median time, near the middle of the stay.
@@ -109,7 +109,7 @@ def _typical(begins: Sequence[float], length: int) -> int:
     return min(found, key=lambda i: abs(i - middle))
 
 
-def _last_stay(steps: Sequence[Step]) -> tuple[Step, ...]:
+def _last_stay(steps: Sequence[ExecutedRow]) -> tuple[ExecutedRow, ...]:
     """The instructions since the regions were entered for the last time."""
     begin = len(steps) - 1
     while begin and _follows(steps, begin):
@@ -117,7 +117,7 @@ def _last_stay(steps: Sequence[Step]) -> tuple[Step, ...]:
     return tuple(steps[max(begin, len(steps) - _STRAIGHT) :])
 
 
-def _hottest_head(steps: Sequence[Step]) -> int | None:
+def _hottest_head(steps: Sequence[ExecutedRow]) -> int | None:
     """Where the innermost loop begins whose iterations take most of the time."""
     cycles: Counter[int] = Counter()
     last: dict[int, int] = {}
@@ -132,20 +132,20 @@ def _hottest_head(steps: Sequence[Step]) -> int | None:
     return max(cycles, key=lambda pc: (cycles[pc], pc)) if cycles else None
 
 
-def _goes_back(steps: Sequence[Step], i: int) -> bool:
+def _goes_back(steps: Sequence[ExecutedRow], i: int) -> bool:
     """Whether the instruction before number `i` jumped back to it, and is no call nor return."""
     before, here = steps[i - 1].insn, steps[i].insn
     turns = here.pc <= before.pc and _follows(steps, i)
     return turns and flow_of(before) not in (Flow.CALL, Flow.RETURN)
 
 
-def _follows(steps: Sequence[Step], i: int) -> bool:
+def _follows(steps: Sequence[ExecutedRow], i: int) -> bool:
     """Whether nothing outside the regions was executed before number `i`."""
     before = steps[i - 1].row
     return steps[i].row.instret == before.instret + (not before.trapped)
 
 
-def _longest_stay(steps: Sequence[Step], starts: Sequence[int]) -> tuple[int, int]:
+def _longest_stay(steps: Sequence[ExecutedRow], starts: Sequence[int]) -> tuple[int, int]:
     """(first start, iterations) of the longest run of iterations that each jump to the next."""
     best = (0, 0)
     first = 0

@@ -27,7 +27,7 @@ class Violation:
 
 
 @dataclass(frozen=True, slots=True)
-class Situation:
+class EncodedUse:
     """What rules look at."""
 
     fields: Mapping[str, int]
@@ -40,7 +40,7 @@ class Situation:
         return self.fields.get("vm", 1) == 0
 
 
-Rule = Callable[[Situation], Iterator[Violation]]
+Rule = Callable[[EncodedUse], Iterator[Violation]]
 
 
 def violations(
@@ -56,7 +56,7 @@ def violations(
         return sizes
     masked = fields.get("vm", 1) == 0
     groups = {v.field: resolve(v, fields, vtype) for v in (*vregs, *((V0,) if masked else ()))}
-    situation = Situation(fields, vtype, config, groups)
+    situation = EncodedUse(fields, vtype, config, groups)
     found = [*_alignment(groups), *_mask_register(situation)]
     for rule in rules:
         found += rule(situation)
@@ -107,7 +107,7 @@ def _alignment(groups: Mapping[str, Group]) -> Iterator[Violation]:
             yield Violation(f"{group.text()} runs past v31", "V 7.8")
 
 
-def _mask_register(s: Situation) -> Iterator[Violation]:
+def _mask_register(s: EncodedUse) -> Iterator[Violation]:
     """V 5.3: a masked instruction must not overwrite v0, but with a mask or a scalar."""
     for group in s.groups.values():
         if not (s.masked and group.operand.dest and 0 in group.registers):
@@ -151,7 +151,7 @@ def _overlap_allowance(dest: Group, source: Group) -> str:
     return "in the highest registers of the wider destination, from a source with EMUL >= 1"
 
 
-def _source_eews(s: Situation) -> Iterator[Violation]:
+def _source_eews(s: EncodedUse) -> Iterator[Violation]:
     """V 5.2: one register cannot be a source with two EEWs; a mask counts as EEW 1."""
     sources = [g for g in s.groups.values() if g.operand.source and g.operand.eew.kind != "whole"]
     for i, a in enumerate(sources):
@@ -170,7 +170,7 @@ def _source_eews(s: Situation) -> Iterator[Violation]:
 def no_source_overlap(*fields: str, spec: str) -> Rule:
     """The destination may not overlap these sources at all (slides up, gathers, compress …)."""
 
-    def rule(s: Situation) -> Iterator[Violation]:
+    def rule(s: EncodedUse) -> Iterator[Violation]:
         dest = s.groups["vd"]
         for field in fields:
             source = s.groups[field]
@@ -185,7 +185,7 @@ def no_source_overlap(*fields: str, spec: str) -> Rule:
 def not_v0(spec: str) -> Rule:
     """The destination may not be v0, which the instruction reads as a carry or selector."""
 
-    def rule(s: Situation) -> Iterator[Violation]:
+    def rule(s: EncodedUse) -> Iterator[Violation]:
         if s.groups["vd"].reg == 0:
             yield Violation("vd is v0, which holds the carries or the selection", spec)
 
@@ -196,7 +196,7 @@ def sew_is(*widths: int, spec: str) -> Rule:
     """SEW is one of these."""
     defined = " or ".join(map(str, widths))
 
-    def rule(s: Situation) -> Iterator[Violation]:
+    def rule(s: EncodedUse) -> Iterator[Violation]:
         if s.vtype.sew not in widths:
             yield Violation(f"SEW is {s.vtype.sew}, and the instruction needs {defined}", spec)
 
@@ -207,7 +207,7 @@ def sew_is(*widths: int, spec: str) -> Rule:
 def element_groups(size: int, spec: str) -> Rule:
     """A register group holds at least one element group: LMUL * VLEN >= EGS * SEW."""
 
-    def rule(s: Situation) -> Iterator[Violation]:
+    def rule(s: EncodedUse) -> Iterator[Violation]:
         vlmax = s.vtype.vlmax(s.config.vlen)
         if vlmax < size:
             yield Violation(

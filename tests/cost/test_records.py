@@ -18,7 +18,7 @@ from rvsim.engine.jit.engine import Jit
 from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
-from rvsim.trace.events import Event, Kind, Recorder
+from rvsim.trace.events import Event, EventKind, Recorder
 from tests.cost.loops import assemble
 from tests.cost.test_regions import LOOPS, PROGRAM
 
@@ -122,9 +122,9 @@ def test_records_tell_what_was_accessed() -> None:
     heard: list[tuple[int, int]] = []
 
     def listen(d: Decoded | None, events: Sequence[Event]) -> None:
-        accesses = [e for e in events if e.kind in (Kind.READ, Kind.WRITE)]
-        if any(e.kind == Kind.READ for e in accesses):
-            accesses = [e for e in accesses if e.kind == Kind.READ]
+        accesses = [e for e in events if e.kind in (EventKind.READ, EventKind.WRITE)]
+        if any(e.kind == EventKind.READ for e in accesses):
+            accesses = [e for e in accesses if e.kind == EventKind.READ]
         lowest = min((e.addr for e in accesses), default=0)
         heard.append((lowest, sum(e.size for e in accesses)))
 

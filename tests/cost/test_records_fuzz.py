@@ -22,7 +22,7 @@ from rvsim.engine.jit.engine import Jit
 from rvsim.hart.memory import R, X
 from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
-from rvsim.trace.events import Event, Kind, Recorder
+from rvsim.trace.events import Event, EventKind, Recorder
 from tests.cost.test_records import assert_equal
 from tests.program import vector_programs as vp
 from tests.program.bare import TEXT, Bare, assemble, step
@@ -124,10 +124,10 @@ def compare_accesses(seed: int) -> None:
     heard: list[tuple[int, int, int]] = []
 
     def consume(d: Decoded | None, events: Sequence[Event]) -> None:
-        if d is None or any(e.kind == Kind.TRAP for e in events):
+        if d is None or any(e.kind == EventKind.TRAP for e in events):
             return
-        reads = [e for e in events if e.kind == Kind.READ]
-        accesses = reads or [e for e in events if e.kind == Kind.WRITE]
+        reads = [e for e in events if e.kind == EventKind.READ]
+        accesses = reads or [e for e in events if e.kind == EventKind.WRITE]
         lowest = min((e.addr for e in accesses), default=0)
         heard.append((d.pc, lowest, sum(e.size for e in accesses)))
 

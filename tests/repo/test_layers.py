@@ -119,6 +119,23 @@ def test_no_module_is_long() -> None:
     assert {str(p): n for p, n in lengths.items() if n > LONGEST_MODULE} == {}
 
 
+def classes(path: Path) -> Iterator[str]:
+    """Names of the classes of a module but protocols, which are called as what implements them."""
+    for node in ast.parse(path.read_text("utf-8")).body:
+        if isinstance(node, ast.ClassDef):
+            bases = {base.id for base in node.bases if isinstance(base, ast.Name)}
+            if "Protocol" not in bases:
+                yield node.name.lstrip("_")
+
+
+def test_no_two_classes_have_one_name() -> None:
+    homes: dict[str, list[str]] = {}
+    for path in python_files("rvsim"):
+        for name in classes(path):
+            homes.setdefault(name, []).append(module_name(path))
+    assert {name: modules for name, modules in homes.items() if len(modules) > 1} == {}
+
+
 @pytest.mark.parametrize("outside", ["tools", "tests"])
 def test_the_package_imports_nothing_from_the_repository_around_it(outside: str) -> None:
     for path in python_files("rvsim"):

@@ -13,32 +13,32 @@ from rvsim.insn.decode import decode
 from rvsim.perf.region import Region
 from rvsim.trace import steady
 from rvsim.trace.picture import legend, letter, lines, pages
-from rvsim.trace.steady import Iterations, Kept, Step, steady_iterations
+from rvsim.trace.steady import ExecutedRow, FirstRows, Iterations, steady_iterations
 from tests.program.bare import step
 
 ADDI = step("addi", rd=10, rs1=10, imm=1).word
 
 
-def at(pc: int, issue: float, instret: int = 0, **columns: object) -> Step:
+def at(pc: int, issue: float, instret: int = 0, **columns: object) -> ExecutedRow:
     """An addi of one cycle, if the columns don't say otherwise."""
     row = Row(
         instret, pc, ADDI, 0, 0, 0, 0, issue, issue, issue + 1, 0, 0, 0, b"", pc, 0, b"", False
     )
-    return Step(decode(ADDI, 4, pc), row._replace(**columns))  # type: ignore[arg-type]
+    return ExecutedRow(decode(ADDI, 4, pc), row._replace(**columns))  # type: ignore[arg-type]
 
 
-def batch_of(steps: Sequence[Step], numbers: range) -> Batch:
+def batch_of(steps: Sequence[ExecutedRow], numbers: range) -> Batch:
     """A batch with the places of some of the steps."""
     rows = np.zeros(len(numbers), BATCH_DTYPE)
     rows["code"] = numbers
     return Batch(rows, [step.insn for step in steps])
 
 
-def straight(*steps: Step) -> Iterations:
+def straight(*steps: ExecutedRow) -> Iterations:
     return Iterations((steps,), 0)
 
 
-def cells(*steps: Step) -> list[str]:
+def cells(*steps: ExecutedRow) -> list[str]:
     return [" " * line.start + line.cells for line in lines(straight(*steps))]
 
 
@@ -89,7 +89,7 @@ def test_letters_of_reasons() -> None:
     assert "".join(map(letter, reasons)) == "fpbvswd2Mlumxr"
 
 
-def run_of(*pcs: int) -> list[Step]:
+def run_of(*pcs: int) -> list[ExecutedRow]:
     """Instructions one after the other, two cycles apart; 0 is one outside the region."""
     return [at(pc, 2 * number, number) for number, pc in enumerate(pcs) if pc]
 
@@ -129,7 +129,7 @@ def test_a_loop_may_call_functions() -> None:
     words = {24: call, 4: ret, 28: call, 44: ret}
     body = [20, 24, 0, 4, 28, 40, 44, 32]  # 0 is an addi
     steps = [
-        Step(decode(words.get(pc, ADDI), 4 if pc in (24, 28) else 2, pc), at(pc, i, i).row)
+        ExecutedRow(decode(words.get(pc, ADDI), 4 if pc in (24, 28) else 2, pc), at(pc, i, i).row)
         for i, pc in enumerate(body * 3)
     ]
     assert pcs(steady_iterations(steps, 1)) == [body]
@@ -153,7 +153,7 @@ def test_a_trap_is_no_gap() -> None:
 
 def test_what_is_kept_is_bounded(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(steady, "ENOUGH", 3)
-    kept = Kept([Region("loop", 4, 12)])
+    kept = FirstRows([Region("loop", 4, 12)])
     steps = run_of(*[4, 8, 12] * 3)
     for numbers in (range(2), range(2, 9)):
         kept.batch(batch_of(steps, numbers))

@@ -11,7 +11,7 @@ import pytest
 from rvsim.errors import RvsimError
 from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
-from rvsim.trace.events import EVENT_DTYPE, Event, Kind, Recorder
+from rvsim.trace.events import EVENT_DTYPE, Event, EventKind, Recorder
 from rvsim.trace.spike import SpikeLog
 from tests.cli.programs import A0, A1, A2, E8_M1, E8_M2, elf, exit_with, li, vset
 from tests.program.bare import DATA, Step, load_upper, step
@@ -63,11 +63,11 @@ def test_order_of_the_events_of_one_instruction() -> None:
     old = int.from_bytes(CONTENT[:8], "little")
     assert name == "amoswap.d"
     assert events == [
-        Event(Kind.FETCH, size=4, addr=0x10008, value=swap.word),
-        Event(Kind.READ, size=8, addr=DATA, value=old),
-        Event(Kind.WRITE, size=8, addr=DATA, value=5),
-        Event(Kind.X, A0, size=8, value=old),
-        Event(Kind.RETIRE, addr=0x1000C, value=3),
+        Event(EventKind.FETCH, size=4, addr=0x10008, value=swap.word),
+        Event(EventKind.READ, size=8, addr=DATA, value=old),
+        Event(EventKind.WRITE, size=8, addr=DATA, value=5),
+        Event(EventKind.X, A0, size=8, value=old),
+        Event(EventKind.RETIRE, addr=0x1000C, value=3),
     ]
 
 
@@ -80,9 +80,9 @@ def test_lanes_are_in_element_order_and_only_active_ones() -> None:
         load_upper(A1, DATA),
         load,
     )
-    reads = [(e.number, e.addr, e.value) for e in events if e.kind == Kind.READ]
+    reads = [(e.number, e.addr, e.value) for e in events if e.kind == EventKind.READ]
     assert reads == [(1, DATA + 1, 1), (3, DATA + 3, 3)]
-    assert [(e.kind, e.number, e.size) for e in events[2:]] == [(Kind.V, 8, 32)]
+    assert [(e.kind, e.number, e.size) for e in events[2:]] == [(EventKind.V, 8, 32)]
 
 
 def test_strided_store_in_element_order() -> None:
@@ -105,28 +105,31 @@ def test_strided_store_in_element_order() -> None:
 def test_group_write_is_an_event_for_each_register() -> None:
     events = events_of("vmv.v.i", vset(E8_M2), step("vmv.v.i", vd=8, imm=1))
     assert [(e.kind, e.number, e.addr, e.size) for e in events] == [
-        (Kind.V, 8, 0, 32),
-        (Kind.V, 9, 0, 32),
+        (EventKind.V, 8, 0, 32),
+        (EventKind.V, 9, 0, 32),
     ]
 
 
 def test_vtype_change_comes_behind_the_register_write() -> None:
     events = events_of("vsetvli", li(A1, 5), step("vsetvli", rd=A0, rs1=A1, vtypei=E8_M1))
     kinds = [e.kind for e in events]
-    assert kinds[-2:] == [Kind.VTYPE, Kind.VTYPE]
-    assert {e.number: e.value for e in events if e.kind == Kind.VTYPE} == {0xC20: 5, 0xC21: E8_M1}
-    assert Event(Kind.X, A0, 8, 0, 5) in events
+    assert kinds[-2:] == [EventKind.VTYPE, EventKind.VTYPE]
+    assert {e.number: e.value for e in events if e.kind == EventKind.VTYPE} == {
+        0xC20: 5,
+        0xC21: E8_M1,
+    }
+    assert Event(EventKind.X, A0, 8, 0, 5) in events
 
 
 def test_trap_ends_the_events() -> None:
     name, events = record(step("lb", rd=A0, rs1=0, imm=4))[-1]
     assert name == "lb"
-    assert events[1:] == [Event(Kind.TRAP, 13, addr=0x10000, value=4)]
+    assert events[1:] == [Event(EventKind.TRAP, 13, addr=0x10000, value=4)]
 
 
 def test_instruction_that_cannot_be_fetched() -> None:
     name, events = record(step("jalr", rd=0, rs1=0, imm=0))[-1]
-    assert (name, events) == ("?", [Event(Kind.TRAP, 12, addr=0, value=0)])
+    assert (name, events) == ("?", [Event(EventKind.TRAP, 12, addr=0, value=0)])
 
 
 def test_faulting_lanes_and_those_behind_them_are_no_events() -> None:
@@ -137,15 +140,15 @@ def test_faulting_lanes_and_those_behind_them_are_no_events() -> None:
         step("vle8.v", vm=1, rs1=A1, vd=8),
     )
     _, events = found[-1]
-    assert [e.number for e in events if e.kind == Kind.READ] == [0, 1, 2]
-    assert events[-1] == Event(Kind.TRAP, 13, addr=0x1000C, value=DATA + 4096)
+    assert [e.number for e in events if e.kind == EventKind.READ] == [0, 1, 2]
+    assert events[-1] == Event(EventKind.TRAP, 13, addr=0x1000C, value=DATA + 4096)
 
 
 def test_events_fit_fixed_size_records() -> None:
     events = [e for _, found in record(vset(E8_M1), *exit_with(0)) for e in found]
     table = np.array(events, EVENT_DTYPE)
     assert table.dtype.itemsize == 24
-    assert [Event(Kind(k), *rest) for k, *rest in table.tolist()] == events
+    assert [Event(EventKind(k), *rest) for k, *rest in table.tolist()] == events
 
 
 # -- Spike's log

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.guest.elf import Source
+from rvsim.guest.elf import ExecutableFile
 from rvsim.guest.linux import Grant
 from rvsim.guest.linux.errno import (
     EACCES,
@@ -425,7 +425,7 @@ def test_simple_devices_need_no_grant():
 def test_the_executable_can_be_read_and_is_named(tmp_path: Path):
     program = tmp_path / "prog"
     program.write_bytes(b"\x7fELF")
-    source = Source(os.fsencode(program), program.stat(), b"\x7fELF")
+    source = ExecutableFile(os.fsencode(program), program.stat(), b"\x7fELF")
     guest = Guest(image=replace(IMAGE, name=str(program), source=source))
     assert guest.readlink("/proc/self/exe") == os.fsencode(program)
     assert guest.read(guest.open("/proc/self/exe")) == b"\x7fELF"

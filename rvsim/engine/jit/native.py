@@ -60,7 +60,7 @@ class FuelSlice:
             self.insns = min(max(int(used * factor), 1000), _MOST_AT_ONCE)
 
 
-class _Call:
+class _RegionCall:
     """Calls a region on one machine's state, and keeps its code alive."""
 
     __slots__ = ("_arguments", "_code", "_enter", "_ring", "_slice", "_words")
@@ -216,7 +216,7 @@ class NativeCode:
             blocks = [(numbered_mode(b.mode), self._decoded(b)) for b in region.blocks]
             self.counters.append(RegionCounters(blocks, library.data, library))
         interp = self.interp
-        run = _Call(
+        run = _RegionCall(
             self._enter, library, interp.state.words, self._arguments, self._fuel, interp.ring
         )
         return Native(region, library, run)

@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Final
 
 from rvsim.errors import RvsimError
-from rvsim.guest.elf import Image, Source, load_elf
+from rvsim.guest.elf import ExecutableFile, Image, load_elf
 from rvsim.guest.linux.errno import EACCES, ERROR_NAMES, CallError
 from rvsim.guest.linux.files import HostFile
 from rvsim.guest.linux.grants import FileTree
@@ -38,7 +38,7 @@ def load_loader(
         try:
             if not isinstance(file, HostFile):
                 raise CallError(EACCES)
-            source = Source(os.fsencode(image.interp), file.host_status(), file.read_all())
+            source = ExecutableFile(os.fsencode(image.interp), file.host_status(), file.read_all())
         finally:
             file.close()
     except CallError as error:

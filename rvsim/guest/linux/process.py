@@ -35,7 +35,7 @@ from rvsim.guest.linux.sysfs import dev, sys
 from rvsim.guest.linux.system import LIMITS, RLIMIT_NOFILE, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
 from rvsim.guest.linux.table import CALLS, Call, ProcessExit
 from rvsim.guest.linux.timers import SignalTimers
-from rvsim.guest.linux.vector import VectorUnit
+from rvsim.guest.linux.vector import VectorInCalls
 from rvsim.guest.linux.waiting import Deadline, Waiter
 from rvsim.hart.areas import Areas
 from rvsim.hart.initial import ZERO, Initial
@@ -116,7 +116,7 @@ class LinuxProcess:
         self._ticks_per_second = cpu.rates.timer
         self.random = RandomBytes()
         self.limits: dict[int, tuple[int, int]] = dict(LIMITS)
-        self.vector = VectorUnit(syscall_vector)
+        self.vector = VectorInCalls(syscall_vector)
         self.signals = Signals(memory, lambda: self.limits[RLIMIT_SIGPENDING][0], note, self.vector)
         self.timers = SignalTimers(self.clock, self.signals)
         self.deadline = Deadline()

@@ -18,7 +18,7 @@ from rvsim.guest.linux.errno import EAGAIN, EINTR, EINVAL, ENOMEM, EPERM, CallEr
 from rvsim.guest.linux.status import USER_ID
 from rvsim.guest.linux.system import PROCESS_ID, UNLIMITED
 from rvsim.guest.linux.table import BlockedForEver, ProcessExit
-from rvsim.guest.linux.vector import VectorUnit
+from rvsim.guest.linux.vector import VectorInCalls
 from rvsim.hart.memory import PAGE, Memory, R, W, X
 from rvsim.hart.state import State
 from rvsim.vec.vtype import VILL, VType
@@ -88,7 +88,7 @@ class Signals:
     most_queued: Callable[[], int] = lambda: UNLIMITED
     """RLIMIT_SIGPENDING."""
     note: Callable[[str], object] = lambda text: None
-    vector: VectorUnit = field(default_factory=VectorUnit)
+    vector: VectorInCalls = field(default_factory=VectorInCalls)
     actions: dict[int, Action] = field(default_factory=dict)
     mask: int = 0
     pending_bits: int = 0

@@ -18,8 +18,8 @@ _ALL_ONES: Final = 0xFF
 
 
 @dataclass(slots=True)
-class VectorUnit:
-    """What is to be known of the unit besides the state."""
+class VectorInCalls:
+    """What a program has done with the vector unit, and what system calls do to it."""
 
     syscall_vector: SyscallVector = "discard"
     discarded_at: int | None = None

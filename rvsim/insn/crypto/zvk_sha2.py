@@ -12,7 +12,7 @@ from rvsim import ir
 from rvsim.insn.crypto.zvk_forms import Body, elements, group_insn, grouped, rotated_right, runs
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
-from rvsim.vec.rules import Situation, Violation
+from rvsim.vec.rules import EncodedUse, Violation
 
 EXT, SPEC = "zvknhb zvknha", "Zvknh"
 
@@ -72,7 +72,7 @@ def vsha2ch(vd: Value, vs2: Value, vs1: Value) -> Value:
     return _two_rounds(vd, vs2, (w2, w3))
 
 
-def _width(s: Situation) -> Iterator[Violation]:
+def _width(s: EncodedUse) -> Iterator[Violation]:
     """SEW is 32, or with Zvknhb 64"""
     if s.vtype.sew not in (32, 64):
         yield Violation(f"SEW is {s.vtype.sew}, and the instruction needs 32 or 64", SPEC)

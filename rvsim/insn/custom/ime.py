@@ -16,7 +16,7 @@ from rvsim.insn.registry import Context, Insn, define
 from rvsim.insn.units import Unit
 from rvsim.ir import Value
 from rvsim.vec.groups import Eew, VReg
-from rvsim.vec.rules import Situation, Violation
+from rvsim.vec.rules import EncodedUse, Violation
 
 M, N, K = 4, 4, 8
 VLEN, SEW = 256, 8
@@ -27,7 +27,7 @@ _PAIR = Eew("whole", 2)
 _ONE = Eew("whole", 1)
 
 
-def _profile_rule(s: Situation) -> Iterator[Violation]:
+def _profile_rule(s: EncodedUse) -> Iterator[Violation]:
     """VLEN 256, e8, m1."""
     if s.config.vlen != VLEN:
         yield Violation(f"vmadot is defined for VLEN {VLEN}, not {s.config.vlen}", SPEC)
@@ -37,7 +37,7 @@ def _profile_rule(s: Situation) -> Iterator[Violation]:
         yield Violation(f"vmadot needs vtype e8,m1, not {s.vtype}", SPEC)
 
 
-def _overlap_rule(s: Situation) -> Iterator[Violation]:
+def _overlap_rule(s: EncodedUse) -> Iterator[Violation]:
     """vd:vd+1 may not overlap vs1 or vs2."""
     dest = s.groups["vd"]
     for field in ("vs1", "vs2"):

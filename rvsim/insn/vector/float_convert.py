@@ -23,7 +23,7 @@ from rvsim.insn.vector.float_forms import (
 from rvsim.insn.vector.forms import define_vector, shape_of
 from rvsim.ir import Value
 from rvsim.vec.groups import SEW, WIDE, Eew, VReg, widths
-from rvsim.vec.rules import Rule, Situation, Violation
+from rvsim.vec.rules import EncodedUse, Rule, Violation
 
 Convert = Callable[[Context, Value], Result]
 
@@ -124,7 +124,7 @@ _define("vfncvt.rod.f.f.w", 0b10101, _NARROWING, _between(_NARROWING, to_odd=Tru
 # Zvfbfmin, Zvfbfwma: bf16 at SEW 16, f32 at 2 * SEW
 
 
-def _sew_16(s: Situation) -> Iterator[Violation]:
+def _sew_16(s: EncodedUse) -> Iterator[Violation]:
     """bf16 elements have 16 bits."""
     if s.vtype.sew != 16:
         yield Violation(f"bf16 elements have SEW 16, not {s.vtype.sew}", "Zvfbfmin")

@@ -19,7 +19,7 @@ from rvsim.insn.units import Unit
 from rvsim.insn.vector.forms import define_vector, shape_of
 from rvsim.ir import Value
 from rvsim.vec.groups import SEW, V0, Eew, VReg, widths
-from rvsim.vec.rules import Rule, Situation, Violation, not_v0
+from rvsim.vec.rules import EncodedUse, Rule, Violation, not_v0
 from rvsim.vec.shapes import Shape
 
 FORMATS: Final[dict[int, Format]] = {16: F16, 32: F32, 64: F64}
@@ -36,7 +36,7 @@ def format_of(ctx: Context, eew: Eew) -> Format:
 def float_widths(*operands: Eew, half: str = "zvfh") -> Rule:
     """These operands hold floating-point numbers, which have 16 (with Zvfh), 32 or 64 bits."""
 
-    def rule(s: Situation) -> Iterator[Violation]:
+    def rule(s: EncodedUse) -> Iterator[Violation]:
         """Floating-point elements have 16 bits (with Zvfh), 32 or 64."""
         for width in sorted({1 << widths(eew, s.vtype)[0] for eew in operands}):
             if width not in FORMATS:

@@ -23,17 +23,17 @@ from rvsim.vec.shapes import LANE_BITS, Known, Shape
 
 _WIDTH_CODE: Final = {8: "000", 16: "101", 32: "110", 64: "111"}
 
-Mode = Literal["unit", "strided", "indexed"]
+AddressingMode = Literal["unit", "strided", "indexed"]
 
 
 @dataclass(frozen=True, slots=True)
-class Access:
+class MemoryForm:
     """What one memory instruction does: element width in bits (0: SEW), fields, addressing."""
 
     store: bool
     eew: int
     nf: int = 1
-    mode: Mode = "unit"
+    mode: AddressingMode = "unit"
     index_eew: int = 0
     fault_only_first: bool = False
 
@@ -44,7 +44,7 @@ def _spread(mask: Value, nf: int) -> Value:
     return ir.shuffle(mask, [i // nf for i in range(n * nf)])
 
 
-def _addresses(ctx: Context, a: Access, n: int, width: int) -> Value:
+def _addresses(ctx: Context, a: MemoryForm, n: int, width: int) -> Value:
     """Base of consecutive elements, or an address for each lane in memory order."""
     base = ir.read_x("rs1")
     size = width // 8
@@ -73,7 +73,7 @@ def _lane_address(addr: Value, lane: Value, width: int) -> Value:
     return ir.reduce("or", ir.where(ir.iota(addr.type.lanes, 64) == lane, addr, 0))
 
 
-def access(a: Access) -> Callable[[Context], None]:
+def access(a: MemoryForm) -> Callable[[Context], None]:
     """Semantics of a load or store under a mask, precise to the element."""
 
     def run(ctx: Context) -> None:
@@ -84,7 +84,7 @@ def access(a: Access) -> Callable[[Context], None]:
     return run
 
 
-def _run(ctx: Context, a: Access, shape: Shape, width: int) -> None:
+def _run(ctx: Context, a: MemoryForm, shape: Shape, width: int) -> None:
     n, nf = shape.n, a.nf
     total, emul_registers = n * nf, max(1, n * width // ctx.config.vlen)
     active = shape.active()
@@ -139,7 +139,7 @@ def _write_before(
 
 
 def _trap_on_misaligned_base(
-    a: Access, shape: Shape, base: Value, lane_active: Value, width: int, emul_registers: int
+    a: MemoryForm, shape: Shape, base: Value, lane_active: Value, width: int, emul_registers: int
 ) -> None:
     """Consecutive elements are all aligned or all misaligned: the first active one traps."""
     n, nf = shape.n, a.nf
@@ -153,7 +153,7 @@ def _trap_on_misaligned_base(
             _misaligned_trap(a, base + lane * (width // 8), width)
 
 
-def _trap_at(a: Access, addr: Value, fault: Value, stop: Value | None, width: int) -> None:
+def _trap_at(a: MemoryForm, addr: Value, fault: Value, stop: Value | None, width: int) -> None:
     """The trap of the first element that may not be accessed, or is misaligned before that."""
     if stop is not None:
         with ir.when(~ir.lt_u(fault, stop)):
@@ -161,7 +161,7 @@ def _trap_at(a: Access, addr: Value, fault: Value, stop: Value | None, width: in
     _access_trap(a, _lane_address(addr, fault, width))
 
 
-def _misaligned_trap(a: Access, where: Value, width: int) -> None:
+def _misaligned_trap(a: MemoryForm, where: Value, width: int) -> None:
     ir.trap(
         Cause.STORE_ADDRESS_MISALIGNED if a.store else Cause.LOAD_ADDRESS_MISALIGNED,
         f"vector element address is not a multiple of {width // 8} bytes",
@@ -169,7 +169,7 @@ def _misaligned_trap(a: Access, where: Value, width: int) -> None:
     )
 
 
-def _access_trap(a: Access, where: Value) -> None:
+def _access_trap(a: MemoryForm, where: Value) -> None:
     ir.trap(
         Cause.STORE_PAGE_FAULT if a.store else Cause.LOAD_PAGE_FAULT,
         "vector store to memory that is not writable"
@@ -195,7 +195,7 @@ def mask_access(store: bool) -> Callable[[Context], None]:
         evl = ir.shr_u(ir.read("vl") + 7, 3)
         vtype = replace(ctx.v, vta=True)
         shape = replace(shape_of(ctx, n=ctx.config.vlenb, masked=False), evl=evl, vtype=vtype)
-        _run(ctx, Access(store, 8), shape, 8)
+        _run(ctx, MemoryForm(store, 8), shape, 8)
 
     return run
 
@@ -207,7 +207,7 @@ def whole_access(store: bool, nregs: int, eew: int) -> Callable[[Context], None]
         n = nregs * ctx.config.vlen // eew
         known: Known = "vstart" if ctx.elements == "vstart" else "vl"
         shape = Shape(ctx.config, None, known, n, masked=False, evl=ir.const(n, 64))
-        _run(ctx, Access(store, eew), shape, eew)
+        _run(ctx, MemoryForm(store, eew), shape, eew)
 
     return run
 
@@ -219,7 +219,7 @@ def _data(store: bool, eew: Eew, nf: int = 1) -> VReg:
     return VReg("vs3" if store else "vd", eew, dest=not store, source=store, nf=nf)
 
 
-def _units(store: bool, nf: int, mode: Mode) -> Unit:
+def _units(store: bool, nf: int, mode: AddressingMode) -> Unit:
     kind = (
         "SEGMENT" if nf > 1 else {"unit": "UNIT", "strided": "STRIDED", "indexed": "INDEXED"}[mode]
     )
@@ -242,7 +242,7 @@ def _define_all() -> None:
                     f"{data}, (rs1), vm",
                     _units(store, nf, "unit"),
                     section or "V 7.4",
-                    access(Access(store, eew, nf)),
+                    access(MemoryForm(store, eew, nf)),
                     (_data(store, exact, nf),),
                     doc="Consecutive elements." if nf == 1 else "Consecutive segments.",
                 )
@@ -253,7 +253,7 @@ def _define_all() -> None:
                         f"{data}, (rs1), vm",
                         Unit.VLOAD_FF if nf == 1 else Unit.VLOAD_SEGMENT,
                         section or "V 7.7",
-                        access(Access(store, eew, nf, fault_only_first=True)),
+                        access(MemoryForm(store, eew, nf, fault_only_first=True)),
                         (_data(store, exact, nf),),
                         doc="Consecutive elements; a fault past element 0 shortens vl.",
                     )
@@ -263,7 +263,7 @@ def _define_all() -> None:
                     f"{data}, (rs1), rs2, vm",
                     _units(store, nf, "strided"),
                     section or "V 7.5",
-                    access(Access(store, eew, nf, "strided")),
+                    access(MemoryForm(store, eew, nf, "strided")),
                     (_data(store, exact, nf),),
                     doc="Elements rs2 bytes apart.",
                 )
@@ -277,7 +277,7 @@ def _define_all() -> None:
                         f"{data}, (rs1), vs2, vm",
                         _units(store, nf, "indexed"),
                         section or "V 7.6",
-                        access(Access(store, 0, nf, "indexed", index_eew=eew)),
+                        access(MemoryForm(store, 0, nf, "indexed", index_eew=eew)),
                         (_data(store, SEW, nf), VReg("vs2", exact)),
                         doc="Elements at byte offsets from vs2"
                         + (", in element order." if order == "o" else "."),

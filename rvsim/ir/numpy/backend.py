@@ -16,13 +16,13 @@ from typing import Final
 
 from rvsim.ir.numpy.effects import EFFECT_RULES, STATEMENT_RULES
 from rvsim.ir.numpy.elements import ELEMENT_RULES
-from rvsim.ir.numpy.emitter import Emitter, Rule
+from rvsim.ir.numpy.emitter import Emitter, ValueRule
 from rvsim.ir.numpy.lanes import LANE_RULES
 from rvsim.ir.prims import check_complete
 from rvsim.ir.program import Program, Subprogram
 from rvsim.ir.statements import check_statement_rules
 
-RULES: Final[dict[str, Rule]] = {**ELEMENT_RULES, **LANE_RULES, **EFFECT_RULES}
+RULES: Final[dict[str, ValueRule]] = {**ELEMENT_RULES, **LANE_RULES, **EFFECT_RULES}
 
 check_complete("numpy", RULES)
 check_statement_rules("numpy", STATEMENT_RULES)

@@ -6,7 +6,7 @@ import re
 from typing import Final
 
 from rvsim.hart.state import F_BASE, SLOT, X_BASE
-from rvsim.ir.numpy.emitter import Emitter, Rule, StatementRule, is_array
+from rvsim.ir.numpy.emitter import Emitter, StatementRule, ValueRule, is_array
 from rvsim.ir.numpy.host import has
 from rvsim.ir.program import LoopBody, NamedOperation
 from rvsim.ir.statements import (
@@ -160,7 +160,7 @@ def _unreachable(g: Emitter, v: Value) -> str:
     raise AssertionError(f"a {v.prim} is named by its loop")
 
 
-EFFECT_RULES: Final[dict[str, Rule]] = {
+EFFECT_RULES: Final[dict[str, ValueRule]] = {
     "const": lambda g, v: hex(v.attrs[0]) if v.attrs[0] > 9 else str(v.attrs[0]),
     "param": lambda g, v: v.attrs[0],
     "read": _read,

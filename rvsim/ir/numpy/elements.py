@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Final
 
-from rvsim.ir.numpy.emitter import Emitter, Rule, dtype, is_array
+from rvsim.ir.numpy.emitter import Emitter, ValueRule, dtype, is_array
 from rvsim.ir.value import Value
 
 
-def _infix(symbol: str, *, wraps: bool) -> Rule:
+def _infix(symbol: str, *, wraps: bool) -> ValueRule:
     def rule(g: Emitter, v: Value) -> str:
         a, b = g.args(v)
         text = f"({a} {symbol} {b})"
@@ -17,7 +17,7 @@ def _infix(symbol: str, *, wraps: bool) -> Rule:
     return rule
 
 
-def _compare(symbol: str, *, signed: bool = False) -> Rule:
+def _compare(symbol: str, *, signed: bool = False) -> ValueRule:
     def rule(g: Emitter, v: Value) -> str:
         a, b = v.args
         if v.prim == "lt_u" and a.prim == "iota" and b.prim == "splat":
@@ -59,7 +59,7 @@ def _shr_s(g: Emitter, v: Value) -> str:
     return f"({base} >> {g.amount(b, 'i')}).view(u{w})"
 
 
-def _helper(name: str, *, array_of: tuple[int, ...] = ()) -> Rule:
+def _helper(name: str, *, array_of: tuple[int, ...] = ()) -> ValueRule:
     """A call into the runtime: ``name(args…, width)`` for scalars, ``name_v`` for arrays."""
 
     def rule(g: Emitter, v: Value) -> str:
@@ -71,7 +71,7 @@ def _helper(name: str, *, array_of: tuple[int, ...] = ()) -> Rule:
     return rule
 
 
-def _min_max(function: str, *, signed: bool) -> Rule:
+def _min_max(function: str, *, signed: bool) -> ValueRule:
     def rule(g: Emitter, v: Value) -> str:
         a, b = v.args
         width = v.type.width
@@ -122,7 +122,7 @@ def _trunc(g: Emitter, v: Value) -> str:
     return f"{a}.astype(u{v.attrs[0]})"
 
 
-ELEMENT_RULES: Final[dict[str, Rule]] = {
+ELEMENT_RULES: Final[dict[str, ValueRule]] = {
     "add": _infix("+", wraps=True),
     "sub": _infix("-", wraps=True),
     "mul": _infix("*", wraps=True),

@@ -15,7 +15,7 @@ from rvsim.ir.statements import Let, Statement, Store, WriteMask, WriteV, operan
 from rvsim.ir.types import Type
 from rvsim.ir.value import Value
 
-Rule = Callable[["Emitter", Value], str]
+ValueRule = Callable[["Emitter", Value], str]
 """``rule(emitter, value)`` gives an expression for the value."""
 
 StatementRule = Callable[["Emitter", Any], None]
@@ -28,7 +28,7 @@ class Emitter:
     values that are used after the program.
     """
 
-    value_rules: ClassVar[Mapping[str, Rule]]
+    value_rules: ClassVar[Mapping[str, ValueRule]]
     statement_rules: ClassVar[Mapping[type, StatementRule]]
 
     def __init__(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Final
 
-from rvsim.ir.numpy.emitter import Emitter, Rule, dtype, is_array
+from rvsim.ir.numpy.emitter import Emitter, ValueRule, dtype, is_array
 from rvsim.ir.value import Value
 
 
@@ -56,7 +56,7 @@ def _reduce(g: Emitter, v: Value) -> str:
     return f"(int({array}.{kind[:3]}()) & 0x{v.type.ones:x})"
 
 
-LANE_RULES: Final[dict[str, Rule]] = {
+LANE_RULES: Final[dict[str, ValueRule]] = {
     "splat": _splat,
     "iota": lambda g, v: f"lane_numbers({v.type.lanes}, {dtype(v.type)})",
     "extract": lambda g, v: f"int({g.array(v.args[0])}[{v.attrs[0]}])",

@@ -15,15 +15,15 @@ from rvsim.ir.program import Program
 from rvsim.ir.statements import check_statement_rules
 from rvsim.ir.text.effects import EFFECT_RULES, STATEMENT_RULES
 from rvsim.ir.text.values import VALUE_RULES
-from rvsim.ir.text.writer import Rule, Writer
+from rvsim.ir.text.writer import FormulaText, ValueRule
 
-RULES: Final[dict[str, Rule]] = {**VALUE_RULES, **EFFECT_RULES}
+RULES: Final[dict[str, ValueRule]] = {**VALUE_RULES, **EFFECT_RULES}
 
 check_complete("text", RULES)
 check_statement_rules("text", STATEMENT_RULES)
 
 
-class FormulaWriter(Writer):
+class FormulaWriter(FormulaText):
     """Writes with the rules of all primitives and statements."""
 
     value_rules = RULES

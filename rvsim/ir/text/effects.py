@@ -18,43 +18,43 @@ from rvsim.ir.statements import (
     WriteV,
     WriteX,
 )
-from rvsim.ir.text.writer import ARRAYS, ATOM, MEMORY, Rule, StatementRule, Text, Writer
+from rvsim.ir.text.writer import ARRAYS, ATOM, MEMORY, FormulaText, StatementRule, Text, ValueRule
 from rvsim.ir.value import Value
 
 
-def _read_v(g: Writer, v: Value) -> Text:
+def _read_v(g: FormulaText, v: Value) -> Text:
     field, reg_offset, _ = v.attrs
     return g.register("v", field, reg_offset), ATOM
 
 
-def _read_mask(g: Writer, v: Value) -> Text:
+def _read_mask(g: FormulaText, v: Value) -> Text:
     return f"mask({g.register('v', v.attrs[0])})", ATOM
 
 
-def _load(g: Writer, v: Value) -> Text:
+def _load(g: FormulaText, v: Value) -> Text:
     return f"mem{v.attrs[0]}[{g.expr(v.args[0])}]", ATOM
 
 
-def _load_lanes(g: Writer, v: Value) -> Text:
+def _load_lanes(g: FormulaText, v: Value) -> Text:
     return g.place(v.args[0], v.attrs[0], v.args[1]), ATOM
 
 
-def _store_lanes(g: Writer, v: Value) -> Text:
+def _store_lanes(g: FormulaText, v: Value) -> Text:
     addr, values, active = v.args
     return f"{g.place(addr, values.type.width, active)} = {g.expr(values)}", 0
 
 
-def _read_array(g: Writer, v: Value) -> Text:
+def _read_array(g: FormulaText, v: Value) -> Text:
     return f"{v.attrs[0]}[{g.expr(v.args[0])}]", ATOM
 
 
-def _invoke(g: Writer, v: Value) -> Text:
+def _invoke(g: FormulaText, v: Value) -> Text:
     condition, *args = v.args
     call = g.call(v.attrs[0].name, args)
     return call if condition.const == 1 else (f"{call[0]} if {g.expr(condition)}", 0)
 
 
-def _for(g: Writer, v: Value) -> Text:
+def _for(g: FormulaText, v: Value) -> Text:
     """Statements for the loop; its components are the names of what it carries."""
     count, loop = v.attrs
     assert isinstance(loop, LoopBody)
@@ -82,11 +82,11 @@ def _for(g: Writer, v: Value) -> Text:
     return ", ".join(names), ATOM
 
 
-def _carried(g: Writer, v: Value) -> Text:
+def _carried(g: FormulaText, v: Value) -> Text:
     raise AssertionError("a carried value is named by its loop")
 
 
-def _operation(g: Writer, v: Value) -> Text:
+def _operation(g: FormulaText, v: Value) -> Text:
     """``name(a, b)``; where more than the result is used, ``r = name(a, b)`` and ``r.label``."""
     function = v.attrs[0]
     text = g.call(str(function.name), v.args)
@@ -99,7 +99,7 @@ def _operation(g: Writer, v: Value) -> Text:
     return name, ATOM
 
 
-def _proj(g: Writer, v: Value) -> Text:
+def _proj(g: FormulaText, v: Value) -> Text:
     whole = v.args[0]
     if id(whole) not in g.names:
         text, level = g.value_rules[whole.prim](g, whole)
@@ -108,7 +108,7 @@ def _proj(g: Writer, v: Value) -> Text:
     return g.names[id(whole)][v.attrs[0]], ATOM
 
 
-EFFECT_RULES: Final[dict[str, Rule]] = {
+EFFECT_RULES: Final[dict[str, ValueRule]] = {
     "read": lambda g, v: (v.attrs[0], ATOM),
     "read_x": lambda g, v: (g.register("x", v.attrs[0]), ATOM),
     "read_f": lambda g, v: (g.register("f", v.attrs[0]), ATOM),
@@ -129,7 +129,7 @@ EFFECT_RULES: Final[dict[str, Rule]] = {
 # -- statements
 
 
-def _let(g: Writer, stmt: Let) -> None:
+def _let(g: FormulaText, stmt: Let) -> None:
     """Memory accesses stay where they are; state is read before it is written in any case."""
     value = stmt.value
     if value.prim not in MEMORY or id(value) in g.names:
@@ -166,49 +166,49 @@ def _let(g: Writer, stmt: Let) -> None:
         g.lines.append(text)
 
 
-def _store(g: Writer, stmt: Store) -> None:
+def _store(g: FormulaText, stmt: Store) -> None:
     g.lines.append(f"mem{stmt.value.type.width}[{g.expr(stmt.addr)}] = {g.expr(stmt.value)}")
 
 
-def _write(g: Writer, stmt: Write) -> None:
+def _write(g: FormulaText, stmt: Write) -> None:
     g.lines.append(f"{stmt.name} = {g.expr(stmt.value)}")
 
 
-def _write_x(g: Writer, stmt: WriteX) -> None:
+def _write_x(g: FormulaText, stmt: WriteX) -> None:
     if stmt.field == 0 or g.fields.get(str(stmt.field)) == 0:
         return
     g.lines.append(f"{g.register('x', stmt.field)} = {g.expr(stmt.value)}")
 
 
-def _write_f(g: Writer, stmt: WriteF) -> None:
+def _write_f(g: FormulaText, stmt: WriteF) -> None:
     g.lines.append(f"{g.register('f', stmt.field)} = {g.expr(stmt.value)}")
 
 
-def _write_v(g: Writer, stmt: WriteV) -> None:
+def _write_v(g: FormulaText, stmt: WriteV) -> None:
     target = g.register("v", stmt.field, stmt.reg_offset)
     part = f".byte[{stmt.byte_offset} ...]" if stmt.byte_offset else ""
     g.lines.append(f"{target}{part} = {g.expr(stmt.value)}")
 
 
-def _write_mask(g: Writer, stmt: WriteMask) -> None:
+def _write_mask(g: FormulaText, stmt: WriteMask) -> None:
     g.lines.append(f"mask({g.register('v', stmt.field)}) = {g.expr(stmt.value)}")
 
 
-def _trap(g: Writer, stmt: RaiseTrap) -> None:
+def _trap(g: FormulaText, stmt: RaiseTrap) -> None:
     tval = "" if stmt.tval.const == 0 else f", tval = {g.expr(stmt.tval)}"
     g.lines.append(f'trap({stmt.cause}, "{stmt.why}"{tval})')
 
 
-def _if(g: Writer, stmt: If) -> None:
+def _if(g: FormulaText, stmt: If) -> None:
     cond = g.expr(stmt.cond)
     g.lines.append(f"if ({cond}) {g.braces(lambda: g.block(stmt.body))}")
 
 
-def _write_array(g: Writer, stmt: WriteArray) -> None:
+def _write_array(g: FormulaText, stmt: WriteArray) -> None:
     g.lines.append(f"{stmt.name}[{g.expr(stmt.index)}] = {g.expr(stmt.value)}")
 
 
-def _repeat(g: Writer, stmt: Repeat) -> None:
+def _repeat(g: FormulaText, stmt: Repeat) -> None:
     g.loops += 1
     index = "j" if g.loops == 1 else f"j{g.loops}"
     count = g.expr(stmt.count)

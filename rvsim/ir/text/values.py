@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from typing import Final
 
-from rvsim.ir.text.writer import ATOM, BITS, COMPARE, PRODUCT, SHIFT, SUM, UNARY, Rule, Text, Writer
+from rvsim.ir.text.writer import (
+    ATOM,
+    BITS,
+    COMPARE,
+    PRODUCT,
+    SHIFT,
+    SUM,
+    UNARY,
+    FormulaText,
+    Text,
+    ValueRule,
+)
 from rvsim.ir.types import Type
 from rvsim.ir.value import Value
 
@@ -25,8 +36,8 @@ def _lanes_name(type_: Type) -> str:
     return "mask" if type_.is_mask else f"e{type_.width}"
 
 
-def _infix(symbol: str, level: int, *, associative: bool = False) -> Rule:
-    def rule(g: Writer, v: Value) -> Text:
+def _infix(symbol: str, level: int, *, associative: bool = False) -> ValueRule:
+    def rule(g: FormulaText, v: Value) -> Text:
         a, b = v.args
         chained = associative and b.prim == v.prim
         # Only the order of + - * is known by heart: other operators get parentheses.
@@ -38,14 +49,14 @@ def _infix(symbol: str, level: int, *, associative: bool = False) -> Rule:
     return rule
 
 
-def _add(g: Writer, v: Value) -> Text:
+def _add(g: FormulaText, v: Value) -> Text:
     addend = g.expr(v.args[1], SUM)
     if addend.startswith("-") and addend[1:].isdigit():
         return f"{g.expr(v.args[0], SUM)} - {addend[1:]}", SUM
     return _infix("+", SUM, associative=True)(g, v)
 
 
-def _lt_u(g: Writer, v: Value) -> Text:
+def _lt_u(g: FormulaText, v: Value) -> Text:
     """``i <u vl``: that a count is first limited to the number of lanes is left out."""
     lane, limit = v.args
     if lane.prim == "iota" and limit.prim == "splat":
@@ -57,28 +68,28 @@ def _lt_u(g: Writer, v: Value) -> Text:
     return _infix("<u", COMPARE)(g, v)
 
 
-def _call(name: str) -> Rule:
+def _call(name: str) -> ValueRule:
     return lambda g, v: g.call(name, v.args)
 
 
-def _resize(name: str) -> Rule:
+def _resize(name: str) -> ValueRule:
     return lambda g, v: g.call(f"{name}{v.attrs[0]}", v.args)
 
 
-def _not(g: Writer, v: Value) -> Text:
+def _not(g: FormulaText, v: Value) -> Text:
     return f"{'!' if v.type.width == 1 else '~'}{g.expr(v.args[0], UNARY)}", UNARY
 
 
-def _const(g: Writer, v: Value) -> Text:
+def _const(g: FormulaText, v: Value) -> Text:
     return _number(v.attrs[0], v.type), ATOM
 
 
-def _param(g: Writer, v: Value) -> Text:
+def _param(g: FormulaText, v: Value) -> Text:
     name = v.attrs[0]
     return str(g.fields.get(name, name)), ATOM
 
 
-def _shuffle(g: Writer, v: Value) -> Text:
+def _shuffle(g: FormulaText, v: Value) -> Text:
     """``a[4:8]``, ``a[0:8:2]``, ``a[i / 3]``: a slice, or the index as a function of the lane."""
     indices: tuple[int, ...] = v.attrs[0]
     a = g.expr(v.args[0], ATOM)
@@ -117,16 +128,16 @@ def _index_law(indices: tuple[int, ...]) -> str | None:
     return " + ".join(terms).replace("+ -", "- ") if 1 <= len(terms) <= 3 else None
 
 
-def _extract(g: Writer, v: Value) -> Text:
+def _extract(g: FormulaText, v: Value) -> Text:
     return f"{g.expr(v.args[0], ATOM)}[{v.attrs[0]}]", ATOM
 
 
-def _insert(g: Writer, v: Value) -> Text:
+def _insert(g: FormulaText, v: Value) -> Text:
     a, element = v.args
     return f"insert({g.expr(a)}, {v.attrs[0]}, {g.expr(element)})", ATOM
 
 
-def _bitcast(g: Writer, v: Value) -> Text:
+def _bitcast(g: FormulaText, v: Value) -> Text:
     """``as_e8(a)``; a constant as lanes is a table, of which the first entries are shown."""
     number, type_ = v.args[0].const, v.type
     if number is not None and type_.lanes is not None:
@@ -137,14 +148,14 @@ def _bitcast(g: Writer, v: Value) -> Text:
     return g.call(f"as_{_lanes_name(v.type)}", v.args)
 
 
-def _reduce(g: Writer, v: Value) -> Text:
+def _reduce(g: FormulaText, v: Value) -> Text:
     kind = v.attrs[0]
     if kind == "add":
         return g.call("sum", v.args)
     return f"reduce({kind}, {g.expr(v.args[0])})", ATOM
 
 
-VALUE_RULES: Final[dict[str, Rule]] = {
+VALUE_RULES: Final[dict[str, ValueRule]] = {
     "add": _add,
     "sub": _infix("-", SUM),
     "mul": _infix("*", PRODUCT, associative=True),

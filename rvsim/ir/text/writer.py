@@ -1,6 +1,6 @@
 """What the rules of the back end "text" work on: lines of a formula while they grow.
 
-`Writer` has no rules itself; `rvsim.ir.text.backend` puts the tables together.
+`FormulaText` has no rules itself; `rvsim.ir.text.backend` puts the tables together.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ COMPARE, BITS, SHIFT, SUM, PRODUCT, UNARY, ATOM = range(7)
 Text = tuple[str, int]
 """An expression, and how tightly it binds."""
 
-Rule = Callable[["Writer", Value], Text]
-StatementRule = Callable[["Writer", Any], None]
+ValueRule = Callable[["FormulaText", Value], Text]
+StatementRule = Callable[["FormulaText", Any], None]
 
 ARRAYS: Final = frozenset({"read_array", "invoke"})
 MEMORY: Final = frozenset({"load", "load_lanes", "store_lanes"}) | ARRAYS
@@ -30,10 +30,10 @@ _INLINE_SIZE: Final = 3
 """A value used more than once is written out again up to so many nodes, and named beyond."""
 
 
-class Writer:
+class FormulaText:
     """The text of one program while it grows; `fields` as in `formula`."""
 
-    value_rules: ClassVar[Mapping[str, Rule]]
+    value_rules: ClassVar[Mapping[str, ValueRule]]
     statement_rules: ClassVar[Mapping[type, StatementRule]]
 
     def __init__(self, program: Program, fields: Mapping[str, int]) -> None:

@@ -25,7 +25,7 @@ from rvsim.trace.flow import Flow
 _MAY_RETURN: Final = (Flow.INDIRECT, Flow.RETURN)
 
 
-class Spot(NamedTuple):
+class PlacedInsn(NamedTuple):
     """An instruction: its function, how it goes on, and the address after it."""
 
     pc: int
@@ -57,7 +57,7 @@ _SOMEWHERE: Final = -2
 """In place of an address: nobody knows."""
 
 
-class _Frame(NamedTuple):
+class _OpenCall(NamedTuple):
     """A function under way, the number of the edge that led to it, and where it returns to."""
 
     function: int
@@ -75,21 +75,22 @@ class Calls:
     What a call costs is the difference of two sums of all that has passed, at its end and at its
     beginning.  They are left in `entries` for whoever has the sums: (edge, moment, 1 or -1).
 
-    >>> main, f = Spot(0x100, 0, Flow.CALL, 0x104), Spot(0x200, 1, Flow.RETURN, 0x204, begins=True)
+    >>> main = PlacedInsn(0x100, 0, Flow.CALL, 0x104)
+    >>> f = PlacedInsn(0x200, 1, Flow.RETURN, 0x204, begins=True)
     >>> calls = Calls(main)
     >>> calls.arrive(0, main, f)
-    >>> calls.arrive(1, f, Spot(0x104, 0, Flow.NEXT, 0x108))
+    >>> calls.arrive(1, f, PlacedInsn(0x104, 0, Flow.NEXT, 0x108))
     >>> calls.entries, calls.edges[0].target, calls.counts
     ([(0, 0, -1), (0, 1, 1)], 512, [1])
     """
 
-    def __init__(self, first: Spot) -> None:
+    def __init__(self, first: PlacedInsn) -> None:
         self.edges: list[Edge] = []
         self.counts: list[int] = []
         """How often each edge was taken."""
         self.entries: list[tuple[int, int, int]] = []
         self._numbers: dict[Edge, int] = {}
-        self._frames: list[_Frame] = []
+        self._frames: list[_OpenCall] = []
         self._under_way: defaultdict[int, int] = defaultdict(int)
         """Frames by function."""
         self._awaited: defaultdict[int, int] = defaultdict(int)
@@ -104,7 +105,7 @@ class Calls:
         """Whether the function that executes is under way a second time."""
         return self._under_way[self._frames[-1].function] > 1
 
-    def arrive(self, moment: int, last: Spot, here: Spot, gap: bool = False) -> None:
+    def arrive(self, moment: int, last: PlacedInsn, here: PlacedInsn, gap: bool = False) -> None:
         """`here` executes after `last`: at once, or with a gap of what is left out.
 
         This has to be told of calls and returns, of gaps, and of all that leads to another
@@ -152,7 +153,7 @@ class Calls:
 
     # -- what happens
 
-    def _move(self, moment: int, last: Spot, here: Spot, gap: bool) -> None:
+    def _move(self, moment: int, last: PlacedInsn, here: PlacedInsn, gap: bool) -> None:
         """To another function by neither a call nor a return of one."""
         if here.named and not here.begins:
             depth = self._depth(here.function)
@@ -196,14 +197,14 @@ class Calls:
         while len(self._frames) > depth:
             self._pop(moment)
 
-    def _call_beside(self, moment: int, here: Spot) -> None:
+    def _call_beside(self, moment: int, here: PlacedInsn) -> None:
         """What is left out has called one thing after the other."""
         frame = self._pop(moment)
         while frame.back == _TOGETHER:
             frame = self._pop(moment)
         self._call(moment, self.edges[frame.edge].site, here, frame.back)
 
-    def _end_first(self, moment: int, here: Spot) -> None:
+    def _end_first(self, moment: int, here: PlacedInsn) -> None:
         """The first function returns to its caller, of which the trace has seen nothing yet."""
         first = self._first
         self._begin(here)
@@ -221,10 +222,10 @@ class Calls:
         """How many of the frames do not end together with the one below."""
         return len(self._frames) - 1 - self._awaited[_TOGETHER]
 
-    def _begin(self, here: Spot) -> None:
+    def _begin(self, here: PlacedInsn) -> None:
         """No calls are under way."""
         self._first = here  # of what has no caller that the trace knows
-        self._frames = [_Frame(here.function)]
+        self._frames = [_OpenCall(here.function)]
         self._under_way.clear()
         self._awaited.clear()
         self._under_way[here.function] = 1
@@ -237,16 +238,16 @@ class Calls:
             self.counts.append(0)
         return number
 
-    def _call(self, moment: int, site: int, here: Spot, back: int = _TOGETHER) -> None:
+    def _call(self, moment: int, site: int, here: PlacedInsn, back: int = _TOGETHER) -> None:
         again = self._under_way[here.function] > 0
         edge = self._edge(Edge(site, self.again, here.pc, again))
         self.counts[edge] += 1
         self.entries.append((edge, moment, -1))
-        self._frames.append(_Frame(here.function, edge, back))
+        self._frames.append(_OpenCall(here.function, edge, back))
         self._under_way[here.function] += 1
         self._awaited[back] += 1
 
-    def _pop(self, moment: int) -> _Frame:
+    def _pop(self, moment: int) -> _OpenCall:
         frame = self._frames.pop()
         self.entries.append((frame.edge, moment, 1))
         self._under_way[frame.function] -= 1

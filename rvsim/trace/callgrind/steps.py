@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from rvsim.cost.batch import Batch
 from rvsim.insn.decode import Decoded
-from rvsim.trace.callgrind.calls import Calls, Share, Spot
+from rvsim.trace.callgrind.calls import Calls, PlacedInsn, Share
 from rvsim.trace.callgrind.functions import Functions
 from rvsim.trace.callgrind.sums import Places
 from rvsim.trace.flow import Flow, flow_of
@@ -39,7 +39,7 @@ class Follower:
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
-        self._spots: list[Spot] = []
+        self._spots: list[PlacedInsn] = []
         """By the code of a batch, as the arrays are."""
         self._function = np.zeros(0, np.intp)
         self._turns = np.zeros(0, np.bool_)
@@ -98,6 +98,8 @@ class Follower:
             self._function = np.concatenate((self._function, functions))
             self._turns = np.concatenate((self._turns, turns))
 
-    def _spot(self, d: Decoded) -> Spot:
+    def _spot(self, d: Decoded) -> PlacedInsn:
         function, offset = self._functions.number(d.pc), self._functions.offset(d.pc)
-        return Spot(d.pc, function, flow_of(d), d.pc + d.length, offset == 0, offset is not None)
+        return PlacedInsn(
+            d.pc, function, flow_of(d), d.pc + d.length, offset == 0, offset is not None
+        )

@@ -23,7 +23,7 @@ Place = tuple[int, bool]
 
 
 @dataclass(frozen=True, slots=True)
-class Profile:
+class CallgrindProfile:
     """What a run cost: in all, by place, and by call as (edge, how often, what passed)."""
 
     name: str
@@ -37,7 +37,7 @@ class Profile:
 class ProfileText:
     """The lines of a profile."""
 
-    def __init__(self, profile: Profile) -> None:
+    def __init__(self, profile: CallgrindProfile) -> None:
         self._profile = profile
         self._functions = profile.functions
         self._order = sorted(profile.reasons)

@@ -17,7 +17,7 @@ from rvsim.trace.callgrind.charges import Charger, Charges
 from rvsim.trace.callgrind.functions import Functions
 from rvsim.trace.callgrind.steps import Flags, Follower
 from rvsim.trace.callgrind.sums import Numbers, Places, Sums
-from rvsim.trace.callgrind.text import Profile, ProfileText
+from rvsim.trace.callgrind.text import CallgrindProfile, ProfileText
 from rvsim.trace.files import TraceFile
 
 
@@ -98,10 +98,10 @@ class CallgrindTrace:
         self._file.write("\n".join(text.lines()).encode() + b"\n")
         self._file.close()
 
-    def _profile(self, calls: Calls | None) -> Profile:
+    def _profile(self, calls: Calls | None) -> CallgrindProfile:
         places = self._charger.places.items()
         edges = [] if calls is None else zip(calls.edges, calls.counts, strict=True)
-        return Profile(
+        return CallgrindProfile(
             self._name,
             self._functions,
             self._charger.reasons,
