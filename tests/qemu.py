@@ -47,6 +47,5 @@ def run_qemu(
         [require_qemu(), "-cpu", f"max,vlen={vlen}{agnostic}", str(elf), *args],
         capture_output=True,
         text=True,
-        timeout=60,
         check=False,
     )

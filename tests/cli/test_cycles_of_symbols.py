@@ -127,7 +127,6 @@ def on_a_terminal(arguments: list[str], columns: int, **environment: str) -> str
         stderr=terminal,
         env={**os.environ, **environment},
         check=True,
-        timeout=60,
     )
     os.close(terminal)
     shown = b""

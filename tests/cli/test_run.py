@@ -337,11 +337,7 @@ def test_interrupt(tmp_path: Path) -> None:
         run.stdout.read(1)  # the program runs
         time.sleep(0.05)
         run.send_signal(signal.SIGINT)
-        try:
-            _, rest = run.communicate(timeout=60)
-        except subprocess.TimeoutExpired:
-            run.kill()
-            raise
+        _, rest = run.communicate()
         error = rest.decode()
     assert run.returncode == 130
     assert re.fullmatch(r"rvsim: interrupted after \d+ instructions, near 0x1001[48]\n", error)

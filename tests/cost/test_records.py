@@ -175,7 +175,7 @@ def test_native_code_takes_turns_with_and_without_records(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Whatever has been compiled when they begin and end, anywhere in a block."""
-    monkeypatch.setattr("rvsim.machine._new_jit", lambda interp, **_: Jit(interp, 1))
+    monkeypatch.setattr("rvsim.machine.machine._new_jit", lambda interp, **_: Jit(interp, 1))
     elf = assemble(PROGRAM.format(body=LOOPS[name], rounds=60))
     (whole,), _ = recorded(elf, 1 << 20, None)
     batches: list[Batch] = []

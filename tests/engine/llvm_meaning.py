@@ -24,6 +24,9 @@ from llvmlite.ir import instructions as insns
 Formula = Any
 """A z3 expression."""
 
+MOST_WORK = 500_000_000
+"""Of z3 for one proof, in its own units of resources; the largest takes a hundredth of it."""
+
 sys.setrecursionlimit(20_000)
 
 _BINARY: dict[str, Callable[[Formula, Formula], Formula]] = {
@@ -545,7 +548,7 @@ class Meaning:
         if z3.is_false(denied):
             return None
         solver = z3.Solver()
-        solver.set("timeout", 60_000)
+        solver.set("rlimit", MOST_WORK)
         lanes = [fact for i, fact in self.lane_facts if lane in (None, i)]
         solver.add(denied, *self.facts, *lanes)
         found = solver.check()

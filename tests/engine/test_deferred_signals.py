@@ -67,19 +67,19 @@ def test_a_run_goes_on_where_it_was_interrupted(engine: str) -> None:
     end = expected.run(max_insns=LIMIT)
     machine = Machine(engine=engine, cost="x60", trace=True)
     machine.load(PROGRAM)
-    before = signal.signal(signal.SIGALRM, lambda *_: signal.raise_signal(signal.SIGINT))
+    before = signal.signal(signal.SIGVTALRM, lambda *_: signal.raise_signal(signal.SIGINT))
     interrupts = 0
     try:
         while True:
-            signal.setitimer(signal.ITIMER_REAL, 0.02)
+            signal.setitimer(signal.ITIMER_VIRTUAL, 0.02)  # of work
             try:
                 result = machine.run(max_insns=LIMIT - machine.state["instret"])
                 break
             except KeyboardInterrupt:
                 interrupts += 1
     finally:
-        signal.setitimer(signal.ITIMER_REAL, 0)
-        signal.signal(signal.SIGALRM, before)
+        signal.setitimer(signal.ITIMER_VIRTUAL, 0)
+        signal.signal(signal.SIGVTALRM, before)
     assert interrupts
     assert (result.x, result.instret, result.cycle) == (end.x, end.instret, end.cycle)
     assert np.array_equal(result.trace(), end.trace())

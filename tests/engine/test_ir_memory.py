@@ -166,7 +166,7 @@ def each_engine(name: str, prepare: Callable[[Bench], None]) -> list[tuple[str, 
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@settings(max_examples=30, database=None)
+@settings(max_examples=30)
 @given(addr=addresses)
 def test_a_scalar_load_extends_what_is_there_or_traps_with_its_address(
     width: int, addr: int
@@ -183,7 +183,7 @@ def test_a_scalar_load_extends_what_is_there_or_traps_with_its_address(
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@settings(max_examples=30, database=None)
+@settings(max_examples=30)
 @given(addr=addresses, value=st.integers(0, (1 << 64) - 1))
 def test_a_scalar_store_stores_its_low_bits_or_nothing(width: int, addr: int, value: int) -> None:
     def prepare(m: Bench) -> None:
@@ -201,7 +201,7 @@ def test_a_scalar_store_stores_its_low_bits_or_nothing(width: int, addr: int, va
 
 
 @pytest.mark.parametrize("name", LANES)
-@settings(max_examples=10, database=None)
+@settings(max_examples=10)
 @given(data=st.data())
 def test_lanes_stop_before_the_first_fault(name: str, data: st.DataObject) -> None:
     kind, width, n, run, masked = LANES[name]

@@ -428,7 +428,7 @@ def test_both_back_ends_compute_what_plain_python_does(name: str) -> None:
     case, machine = CASES[name], bench()
     type_ = _result_type(case)
 
-    @settings(max_examples=4 if case.types else 1, database=None)
+    @settings(max_examples=4 if case.types else 1)
     @given(arguments(case.types))
     def check(values: list[Any]) -> None:
         case.repair(values)

@@ -25,7 +25,7 @@ REFINEMENTS = {
 
 @pytest.mark.parametrize("insn", isa().insns, ids=lambda insn: insn.name)
 def test_words_decode_to_what_was_encoded(insn: Insn) -> None:
-    @settings(max_examples=8, database=None)
+    @settings(max_examples=8)
     @given(legal_fields(insn))
     def check(fields: dict[str, int]) -> None:
         word = insn.encoding.encode(fields)
@@ -66,7 +66,7 @@ def test_no_two_encodings_overlap_but_for_the_listed_refinements() -> None:
 
 
 @given(st.integers(0, (1 << 32) - 1))
-@settings(max_examples=500, database=None)
+@settings(max_examples=500)
 def test_any_word_that_decodes_encodes_to_itself(word: int) -> None:
     word = word if word & 3 == 3 else word & 0xFFFF
     insn = isa().find(word)

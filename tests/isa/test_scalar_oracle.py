@@ -236,7 +236,7 @@ def run_oracle(insn: Insn, case: Case) -> Outcome:
 
 @pytest.mark.parametrize("insn", SCALAR, ids=lambda insn: insn.name)
 def test_the_numpy_back_end_agrees_with_the_oracle(insn: Insn) -> None:
-    @settings(max_examples=160 if insn.unit == Unit.CSR else 40, database=None)
+    @settings(max_examples=160 if insn.unit == Unit.CSR else 40)
     @given(cases(insn))
     def check(case: Case) -> None:
         ours, theirs = run_engine(insn, case), run_oracle(insn, case)

@@ -33,7 +33,6 @@ def explore(insn: Insn, cases: st.SearchStrategy[Case], examples: int, check: Ch
 
     @settings(
         max_examples=examples,
-        database=None,
         phases=(Phase.generate, Phase.shrink),
         suppress_health_check=list(HealthCheck),
     )

@@ -458,3 +458,10 @@ def test_a_message_takes_the_time_of_one_store(store: str) -> None:
     times = ["issue", "done", "wait", "slot", "size"]
     assert message[times].tolist() == data[times].tolist()
     assert message["addr"][3] == 0x80001000
+
+
+def test_a_reset_hands_over_hart_0_and_no_device_tree() -> None:
+    machine = Machine(initial="ones")
+    machine.load(build("j ."))
+    x = machine.state.x
+    assert (x[0], x[10], x[11], x[2]) == (0, 0, 0, (1 << 64) - 1)

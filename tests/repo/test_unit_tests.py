@@ -24,13 +24,13 @@ SLOW_MODULES = (
 )
 """What compiles or starts processes."""
 
-OTHER_ROOMS = ("tests.engine", "tests.trace", "tests.repo")
-"""Their helpers compile too."""
+HELPERS = ("tests.engine", "tests.trace", "tests.repo", "tests.program.bare_images")
+"""They compile too."""
 
 
 @pytest.mark.parametrize("path", python_files("tests/unit"), ids=lambda path: path.stem)
 def test_a_unit_test_imports_nothing_that_is_slow(path: Path) -> None:
-    prefixes = tuple(f"{name}." for name in (*SLOW_MODULES, *OTHER_ROOMS))
+    prefixes = tuple(f"{name}." for name in (*SLOW_MODULES, *HELPERS))
     assert [m for m in imported_modules(path) if f"{m}.".startswith(prefixes)] == []
 
 

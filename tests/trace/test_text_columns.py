@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from rvsim.trace.text_columns import (
@@ -36,7 +36,6 @@ print(resource.getrusage(resource.RUSAGE_SELF).ru_minflt - before)
 """
 """Prints how often a page of memory came from the system for the last of many texts."""
 
-quickly = settings(database=None)
 naturals = st.one_of(st.integers(0, 2**63 - 1), st.integers(0, 30_000), st.just(0))
 words = st.one_of(st.integers(0, 2**64 - 1), st.integers(0, 70_000), st.just(0))
 texts = st.lists(st.binary(max_size=9).map(lambda text: text.replace(b"\0", b"")), max_size=8)
@@ -46,19 +45,16 @@ def plain(column: Column) -> list[str]:
     return [text.replace(b"\0", b"").decode() for text in column.tolist()]
 
 
-@quickly
 @given(st.lists(naturals))
 def test_decimal(values: list[int]) -> None:
     assert plain(decimal(np.array(values, np.int64))) == [str(value) for value in values]
 
 
-@quickly
 @given(st.lists(words))
 def test_hexadecimal(values: list[int]) -> None:
     assert plain(hexadecimal(np.array(values, np.uint64))) == [f"{value:x}" for value in values]
 
 
-@quickly
 @given(st.lists(st.one_of(naturals, naturals.map(lambda time: time // 256 * 256))))
 def test_cycles_are_exact(times: list[int]) -> None:
     found = plain(cycles(np.array(times, np.int64), whole=b".0"))
@@ -67,7 +63,6 @@ def test_cycles_are_exact(times: list[int]) -> None:
     assert plain(cycles(np.array(times, np.int64))) == [text.removesuffix(".0") for text in found]
 
 
-@quickly
 @given(st.lists(texts, min_size=1, max_size=4), st.data())
 def test_lines_of_groups_stand_at_their_places(groups: list[list[bytes]], data: Any) -> None:
     places = iter(data.draw(st.permutations(range(sum(map(len, groups))))))
@@ -79,7 +74,6 @@ def test_lines_of_groups_stand_at_their_places(groups: list[list[bytes]], data: 
     assert joined(lines) == b"".join(b"<%b>" % text for _, text in sorted(expected.items()))
 
 
-@quickly
 @given(st.lists(st.lists(st.booleans(), min_size=3, max_size=3), max_size=9))
 def test_rows_have_the_lines_of_all_groups_in_turn(present: list[list[bool]]) -> None:
     chosen = np.array(present, bool).reshape(-1, 3)

@@ -30,7 +30,7 @@ INSNS = [
     (0x0000, 2, "unknown 0x0000", ""),
 ]
 PLACES = [0x1000, 0xFFFF_FFFF_FFFF_F000]
-quickly = settings(max_examples=60, database=None)
+quickly = settings(max_examples=60)
 MACHINE = Machine(cost="x60")
 KINDS = {"kanata": KanataTrace, "chrome": ChromeTrace}
 

@@ -22,7 +22,7 @@ class ProcessStarted(BaseException):
 
 def _refuse(event: str, arguments: tuple[Any, ...]) -> None:
     if _test_runs and event in STARTS_A_PROCESS:
-        raise ProcessStarted(f"{event} {arguments}: tests of processes stand in other folders")
+        raise ProcessStarted(f"{event} {arguments[:2]}: tests of processes stand in other folders")
 
 
 sys.addaudithook(_refuse)

@@ -8,7 +8,6 @@ from rvsim.errors import RvsimError
 from rvsim.machine import Machine
 from tests.cli.programs import A0, elf, exit_with, vset
 from tests.program.bare import Step, step
-from tests.program.bare_images import build
 
 E32_M1 = 0b11_010_000
 SP = 2
@@ -59,13 +58,6 @@ def test_a_register_less_itself_is_only_zero_if_it_holds_a_number(
     machine.run()
     lanes = machine.state.v[29].view("u4")
     assert lanes.tolist() == [difference] * 8
-
-
-def test_a_reset_hands_over_hart_0_and_no_device_tree() -> None:
-    machine = Machine(initial="ones")
-    machine.load(build("j ."))
-    x = machine.state.x
-    assert (x[0], x[10], x[11], x[SP]) == (0, 0, 0, (1 << 64) - 1)
 
 
 def test_bad_contents_are_named() -> None:
