@@ -18,6 +18,9 @@ from rvsim.ir.program import Subprogram
 _SCATTER: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)
 """Odd factors, those of the generator splitmix64, that make numbers of pages look like chance."""
 
+_FIRST_TURN: Final = 1
+"""Of lines in L2, after none."""
+
 
 def find(cache: Cache | Tlb, prefix: str, line: Value) -> tuple[Value, Value]:
     """(whether the line is there, its place or that of the first way of its set).
@@ -54,15 +57,16 @@ class Fills:
     def fill(self) -> Subprogram:
         """Bring a line into L1; returns when it arrives.
 
-        `later` keeps that time with the line, for whoever touches it first.
+        `later` keeps that time with the line, for whoever touches it first; `streamed` says that
+        a stream brings it.
         """
 
-        def body(line: Value, time: Value, later: Value) -> Value:
+        def body(line: Value, time: Value, later: Value, streamed: Value) -> Value:
             l2, dram = self.core.l2, self.core.dram
             awaited = later == 0
             walk = ir.invoke(self.translate, line, time)
             begin = ir.where(awaited, latest(time, self._queue_free()) + walk, time)
-            in_l2 = ir.invoke(self.use_l2, line, 0)
+            in_l2 = ir.invoke(self.use_l2, line, 0, streamed)
             bus = get("bus_free")
             from_dram = ir.invoke(self.use_dram, begin, 0, when=in_l2 == 0)
             bus_start = latest(bus, ir.where(in_l2 == 0, from_dram - fixed(l2.fill), begin))
@@ -76,19 +80,31 @@ class Fills:
             )
             with ir.when(awaited):
                 self._enqueue(arrival)
-            place = oldest(self.core.l1d, "l1d", line)
+            place = self._victim(line)
             old = ir.read_array("l1d_line", place)
             dirty = (old != 0) & (ir.read_array("l1d_dirty", place) != 0)
             with ir.when(dirty):
                 put("eviction", get("eviction") + fixed(l2.dirty_victim))
-                ir.invoke(self.use_l2, old - 1, 1)
+                ir.invoke(self.use_l2, old - 1, 1, 0)
             ir.write_array("l1d_line", place, line + 1)
-            ir.write_array("l1d_used", place, time)
             ir.write_array("l1d_dirty", place, 0)
             ir.write_array("l1d_arrival", place, ir.where(later != 0, arrival, 0))
             return arrival
 
-        return ir.subprogram("cost_fill", "line time later", body)
+        return ir.subprogram("cost_fill", "line time later streamed", body)
+
+    def _victim(self, line: Value) -> Value:
+        """The place of L1 for a line: the first that is empty, else one by chance."""
+        l1d = self.core.l1d
+        first = (line & (l1d.sets - 1)) * l1d.ways
+        # The multiplier and increment of the C standard's example of rand.
+        chance = (ir.read_array("chance", 0) * 1103515245 + 12345) & 0x7FFFFFFF
+        ir.write_array("chance", 0, chance)
+        place = first + (ir.shr_u(chance, 16) & (l1d.ways - 1))
+        for way in reversed(range(l1d.ways)):
+            empty = ir.read_array("l1d_line", first + way) == 0
+            place = ir.where(empty, first + way, place)
+        return place
 
     def _queue_free(self) -> Value:
         """When one of the misses that are waited for at once has been answered."""
@@ -127,9 +143,13 @@ class Fills:
 
     @cached_property
     def use_l2(self) -> Subprogram:
-        """1 if a line is in L2, else 0; it is there then, in place of that used longest ago."""
+        """1 if a line is in L2, else 0; it is there then, in place of that used longest ago.
 
-        def body(line: Value, dirty: Value) -> Value:
+        Most lines of streams come in as if they had been used longest ago themselves, so that the
+        next one takes their place: what a stream finds of a larger area is what stayed of it.
+        """
+
+        def body(line: Value, dirty: Value, streamed: Value) -> Value:
             first = self._l2_set(line)
             place, found, used = first, ir.const(0, 1), ir.read_array("l2_used", first)
             for way in range(self.core.l2.ways):
@@ -141,11 +161,21 @@ class Fills:
                 found |= here
             written = ir.read_array("l2_dirty", place)
             ir.write_array("l2_line", place, line + 1)
-            ir.write_array("l2_used", place, get("now"))
+            ir.write_array("l2_used", place, self._l2_turn(~found & (streamed != 0)))
             ir.write_array("l2_dirty", place, ir.where(found, written | dirty, dirty))
             return ir.zext(found, 64)
 
-        return ir.subprogram("cost_use_l2", "line dirty", body)
+        return ir.subprogram("cost_use_l2", "line dirty streamed", body)
+
+    def _l2_turn(self, passes: Value) -> Value:
+        """When a line of L2 counts as used: in turn, or before all others if it `passes`."""
+        turn = ir.read_array("l2_turns", 0) + 1
+        ir.write_array("l2_turns", 0, turn)
+        passed = ir.read_array("l2_turns", 1)
+        with ir.when(passes):
+            following = passed + 1
+            ir.write_array("l2_turns", 1, ir.where(following == self.core.l2.kept, 0, following))
+        return ir.where(passes & (passed != 0), _FIRST_TURN, turn)
 
     @cached_property
     def in_l2(self) -> Subprogram:

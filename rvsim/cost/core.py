@@ -132,7 +132,7 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class DataCache(Cache):
-    """The first-level cache of data."""
+    """The first-level cache of data.  A set replaces a line by chance."""
 
     misses: int = whole("that loads may wait for at once", "lines", 1, 16)
 
@@ -166,7 +166,9 @@ class L2:
     """The second level.
 
     Which set a line goes to depends on where its page lies in physical memory, which is by chance.
-    A store that misses L1 allocates here only, on a path of its own.
+    A store that misses L1 allocates here only, on a path of its own.  A set replaces the line used
+    longest ago; of the lines that streams of loads or stores bring in, only some count as used
+    just now, the others as used before all that are there.
     """
 
     size: int = whole("all of it", "bytes", 1 << 12, 1 << 26, power_of_two=True)
@@ -175,6 +177,7 @@ class L2:
         "of virtual memory that are so in physical memory",
         "bytes", 1 << 12, 1 << 30, power_of_two=True,
     )  # fmt: skip
+    kept: int = whole("of a stream, one of which counts as used", "lines", 1, 1 << 10)
     latency: float = cycles("that a load which misses L1 waits longer than one that hits")
     fill: float = cycles("of the bus to L1 for a line that was fetched ahead")
     demand: float = cycles("of the bus to L1 for a line that a load asked for")
@@ -196,10 +199,11 @@ class Dram:
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """The prefetcher: streams of lines that loads go along."""
+    """The prefetcher: streams of lines that loads go along.  It sees those that miss only."""
 
     count: int = whole("followed at once", "streams", 1, 64)
     train: int = whole("until a stream is trusted", "lines", 1, 16)
+    reach: int = whole("until the next one of a stream, at most", "lines", 1, 64)
     ahead_l2: int = whole("brought ahead from L2", "lines", 0, 64)
     ahead_dram: int = whole("brought ahead from memory", "lines", 0, 64)
 

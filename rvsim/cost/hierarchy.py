@@ -21,21 +21,13 @@ from rvsim.ir import Value
 from rvsim.ir.program import Subprogram
 
 
-def hit(core: Core, line: Value, time: Value, *, store: bool) -> Value:
-    """The short path: whether a line is in L1 and nothing is to be waited for.
-
-    A load marks the line as used; a store only makes it dirty: lines that are written and not read
-    are the first to go, or memcpy could not be as fast as it is when source and destination
-    together are larger than L1.
-    """
+def hit(core: Core, line: Value, *, store: bool) -> Value:
+    """The short path: whether a line is in L1 and nothing is to be waited for."""
     found, place = find(core.l1d, "l1d", line)
     if not store:
-        found &= ir.read_array("l1d_arrival", place) == 0
+        return found & (ir.read_array("l1d_arrival", place) == 0)
     with ir.when(found):
-        if store:
-            ir.write_array("l1d_dirty", place, 1)
-        else:
-            ir.write_array("l1d_used", place, time)
+        ir.write_array("l1d_dirty", place, 1)
     return found
 
 
@@ -80,20 +72,24 @@ class Hierarchy:
 
     @cached_property
     def load_line(self) -> Subprogram:
-        """Extra cycles of a load of one line: until it arrives, or none; streams look on."""
+        """Extra cycles of a load of one line: until it arrives, or none.
+
+        Streams see a line that missed, or that was fetched ahead and is used now.
+        """
 
         def body(line: Value, time: Value) -> Value:
             found, place = find(self.core.l1d, "l1d", line)
             arrival = ir.read_array("l1d_arrival", place)
+            fetched_ahead = arrival != 0
             with ir.when(found):
-                ir.write_array("l1d_used", place, time)
                 ir.write_array("l1d_arrival", place, 0)
-            missed = ir.invoke(self.fills.fill, line, time, 0, when=~found)
+            missed = ir.invoke(self.fills.fill, line, time, 0, 0, when=~found)
             arrival = ir.where(found, arrival, missed)
             late = ir.where(ir.lt_u(time, arrival), arrival - time, 0)
             evicted = get("eviction")
             put("eviction", 0)
-            ir.invoke(self.streams.look_on, line, time, ir.zext(found, 64))
+            seen = ~found | fetched_ahead
+            ir.invoke(self.streams.look_on, line, time, ir.zext(found, 64), when=seen)
             return late + evicted
 
         return ir.subprogram("cost_load_line", "line time", body)
@@ -102,14 +98,18 @@ class Hierarchy:
 
     @cached_property
     def store_lines(self) -> Subprogram:
-        """Extra cycles of a store to the lines `first` to `last`; ``store_hit``: all were in L1."""
+        """Extra cycles of a store to the lines `first` to `last`.
+
+        ``store_missed`` counts those that were not in L1.
+        """
 
         def body(first: Value, last: Value, time: Value) -> Value:
             put("extra", 0)
-            put("store_hit", 1)
+            put("store_missed", 0)
             with ir.repeat(self._count(first, last)) as i:
                 so_far = get("extra")
-                extra = ir.invoke(self.store_line, first + i, time + so_far + i * self._line_step)
+                begin = time + so_far
+                extra = ir.invoke(self.store_line, first + i, begin, begin + i * self._line_step)
                 put("extra", so_far + extra)
             return get("extra")
 
@@ -117,28 +117,33 @@ class Hierarchy:
 
     @cached_property
     def store_line(self) -> Subprogram:
-        """One that misses L1 goes on to L2, where stores to one line are gathered."""
+        """One that misses L1 goes on to L2, where stores to one line are gathered.
 
-        def body(line: Value, time: Value) -> Value:
+        It begins after all that was stored before, whichever way that went.
+        """
+
+        def body(line: Value, begin: Value, time: Value) -> Value:
             l2 = self.core.l2
             found, place = find(self.core.l1d, "l1d", line)
             with ir.when(found):
                 ir.write_array("l1d_dirty", place, 1)
             with ir.when(~found):
-                put("store_hit", 0)
+                put("store_missed", get("store_missed") + 1)
             gathered = get("missed_line") == line + 1
+            streamed = ir.zext(get("missed_line") == line, 64)
             goes = ~found & ~gathered
             with ir.when(goes):
                 put("missed_line", line + 1)
-                put("store_path_free", latest(get("store_path_free"), time) + fixed(l2.store))
+                path = latest(get("store_path_free"), get("stored_until"), begin)
+                put("store_path_free", path + fixed(l2.store))
                 put("bus_free", latest(get("bus_free"), time) + fixed(l2.store_fill))
-            in_l2 = ir.invoke(self.fills.use_l2, line, 1, when=goes)
+            in_l2 = ir.invoke(self.fills.use_l2, line, 1, streamed, when=goes)
             written = ir.invoke(self.fills.use_dram, time, 1, when=goes & (in_l2 == 0))
             busy = latest(get("store_path_free"), written)
             allowed = time + fixed(l2.store_slack)
             return ir.where(goes & ir.lt_u(allowed, busy), busy - allowed, 0)
 
-        return ir.subprogram("cost_store_line", "line time", body)
+        return ir.subprogram("cost_store_line", "line begin time", body)
 
     # -- instructions
 

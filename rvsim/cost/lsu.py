@@ -43,15 +43,15 @@ def wait_for_unit(issuer: Issuer) -> None:
 def load_extra(h: Hierarchy, span: ByteSpan, time: Value) -> Value:
     """Extra cycles of a load; none on the short path."""
     first, last = span.line(h.core, span.low), span.line(h.core, span.high)
-    short = (first == last) & hit(h.core, first, time, store=False)
+    short = (first == last) & hit(h.core, first, store=False)
     return ir.invoke(h.load_lines, first, last, time, when=span.any & ~short)
 
 
 def store_extra(h: Hierarchy, span: ByteSpan, time: Value) -> Value:
-    """Extra cycles of a store; ``store_hit`` says whether L1 took it."""
+    """Extra cycles of a store; ``store_missed`` says how many lines L1 did not take."""
     first, last = span.line(h.core, span.low), span.line(h.core, span.high)
-    put("store_hit", 1)
-    short = (first == last) & hit(h.core, first, time, store=True)
+    put("store_missed", 0)
+    short = (first == last) & hit(h.core, first, store=True)
     return ir.invoke(h.store_lines, first, last, time, when=span.any & ~short)
 
 
@@ -100,7 +100,7 @@ def prefetch(h: Hierarchy, facts: Facts) -> None:
     time = ceil(begin_after(issuer.issue()))
     line = ir.shr_u(ir.read_x("rs1") + ir.param("imm"), h.core.l1d.line.bit_length() - 1)
     found, _ = find(h.core.l1d, "l1d", line)
-    ir.invoke(h.fills.fill, line, time, 1, when=~found)
+    ir.invoke(h.fills.fill, line, time, 1, 0, when=~found)
     put("lsu_free", time + CYCLE)
     put("lsu_why", UNIT_LSU)
     took(time, time + CYCLE)

@@ -45,14 +45,13 @@ _COUNTS: Final = (
     "fetch_line",  # the line that instructions come from
     "history",  # outcomes of the last branches, the latest lowest
     "level",  # reason of the last miss
-    "store_hit",  # whether the last store hit L1
+    "store_missed",  # lines of the last store that missed L1
     "missed_line",  # the line of the last store that missed, plus 1
     "eviction",  # cycles that dirty victims add to the next load
     "dram_direction",  # 1 after a write
     "next_stream",  # the stream to replace next
     "extra",  # of an access, while its lines are gone through
     "element_extra",  # of a strided or indexed access, while its elements are gone through
-    "going",  # whether a stream goes on to bring lines
     "start_why",  # why the last vector instruction that waited for its start did
 )
 _WORDS: Final = {name: i for i, name in enumerate((*_TIMES, *_COUNTS))}
@@ -96,9 +95,9 @@ def array_lengths(core: Core) -> dict[str, int]:
         "l1i_line": core.l1i.lines,
         "l1i_used": core.l1i.lines,
         "l1d_line": core.l1d.lines,
-        "l1d_used": core.l1d.lines,
         "l1d_dirty": core.l1d.lines,
         "l1d_arrival": core.l1d.lines,
+        "chance": 1,  # which line of L1 goes next
         # when the last misses of loads have or will have been answered, the latest first
         "missing_until": core.l1d.misses,
         "tlb_line": core.tlb.entries,
@@ -106,10 +105,12 @@ def array_lengths(core: Core) -> dict[str, int]:
         "l2_line": l2_lines,
         "l2_used": l2_lines,
         "l2_dirty": l2_lines,
+        "l2_turns": 2,  # lines used in L2, and of those that passed since one was kept
         "stream_line": core.streams.count,
         "stream_step": core.streams.count,
         "stream_trained": core.streams.count,
-        "stream_next": core.streams.count,
+        "stream_near": core.streams.count,
+        "stream_far": core.streams.count,
         "sites": SITES * len(REASONS),
         RECORD: len(TOLD),
     }

@@ -25,7 +25,7 @@ class PrefetcherPrograms:
 
     @cached_property
     def look_on(self) -> Subprogram:
-        """After a load that was no plain hit: a stream follows it, or a new one begins."""
+        """After a load that was no plain hit: a stream goes on to it, or a new one begins."""
 
         def body(line: Value, time: Value, found: Value) -> None:
             count = self.core.streams.count
@@ -34,10 +34,10 @@ class PrefetcherPrograms:
             for i in range(count):
                 at = ir.read_array("stream_line", i)
                 active = at != 0
-                ahead = at + ir.read_array("stream_step", i)
+                distance = (line + 1 - at) * ir.read_array("stream_step", i)
                 fresh = ir.read_array("stream_trained", i) == 0
                 same = active & (at == line + 1)
-                next_one = active & (ahead == line + 1)
+                next_one = active & ir.lt_u(distance - 1, self.core.streams.reach)
                 back = active & fresh & (at == line + 2) & (found == 0)
                 mine = (same | next_one | back) & ~taken
                 stream = ir.where(mine, i, stream)
@@ -49,7 +49,8 @@ class PrefetcherPrograms:
                 ir.write_array("stream_step", stream, -1)
                 ir.write_array("stream_line", stream, line + 1)
                 ir.write_array("stream_trained", stream, 1)
-                ir.write_array("stream_next", stream, line - 1)
+                ir.write_array("stream_near", stream, line - 1)
+                ir.write_array("stream_far", stream, line - 1)
             ir.invoke(self.advance, stream, line, time, when=follows)
 
         return ir.subprogram("cost_look_on", "line time found", body)
@@ -61,7 +62,8 @@ class PrefetcherPrograms:
             ir.write_array("stream_line", place, line + 1)
             ir.write_array("stream_step", place, 1)
             ir.write_array("stream_trained", place, 0)
-            ir.write_array("stream_next", place, line + 1)
+            ir.write_array("stream_near", place, line + 1)
+            ir.write_array("stream_far", place, line + 1)
             following = place + 1
             put("next_stream", ir.where(following == self.core.streams.count, 0, following))
 
@@ -69,47 +71,60 @@ class PrefetcherPrograms:
 
     @cached_property
     def advance(self) -> Subprogram:
-        """A stream goes on to `line`; once trusted it brings the lines in front of it."""
+        """A stream goes on to `line`; once trusted it brings the lines in front of it.
+
+        Those that L2 lacks come from farther ahead, whatever lies between.
+        """
 
         def body(stream: Value, line: Value, time: Value) -> None:
             streams = self.core.streams
             ir.write_array("stream_line", stream, line + 1)
             trained = ir.read_array("stream_trained", stream) + 1
             ir.write_array("stream_trained", stream, trained)
-            step = ir.read_array("stream_step", stream)
-            planned = ir.read_array("stream_next", stream)
-            # Not behind the line, in the direction of the stream.
-            behind = ir.lt_s((planned - line) * step, 1)
-            ir.write_array("stream_next", stream, ir.where(behind, line + step, planned))
             trusted = ~ir.lt_u(trained, streams.train)
-            rounds = ir.where(
-                trusted, ir.const(max(streams.ahead_l2, streams.ahead_dram) + 1, 64), 0
-            )
-            put("going", 1)
-            with ir.repeat(rounds), ir.when(get("going") != 0):
-                ir.invoke(self.prefetch, stream, line, time)
+            for array, ahead, prefetch in (
+                ("stream_far", streams.ahead_dram, self.prefetch_far),
+                ("stream_near", streams.ahead_l2, self.prefetch_near),
+            ):
+                self._catch_up(array, stream, line)
+                with ir.repeat(ir.where(trusted, ir.const(ahead, 64), 0)):
+                    ir.invoke(prefetch, stream, line, time)
 
         return ir.subprogram("cost_advance", "stream line time", body)
 
+    def _catch_up(self, array: str, stream: Value, line: Value) -> None:
+        """What is wanted next is not behind the line, in the direction of the stream."""
+        step, planned = ir.read_array("stream_step", stream), ir.read_array(array, stream)
+        behind = ir.lt_s((planned - line) * step, 1)
+        ir.write_array(array, stream, ir.where(behind, line + step, planned))
+
+    def _wanted(self, array: str, ahead: int, stream: Value, line: Value) -> tuple[Value, Value]:
+        """(whether a stream wants one more line so far ahead, which), and goes on behind it."""
+        step, wanted = ir.read_array("stream_step", stream), ir.read_array(array, stream)
+        near = ~ir.lt_u(ahead, (wanted - line) * step)
+        ir.write_array(array, stream, ir.where(near, wanted + step, wanted))
+        return near, wanted
+
     @cached_property
-    def prefetch(self) -> Subprogram:
-        """Bring the next line of a stream, unless it is too far ahead."""
+    def prefetch_near(self) -> Subprogram:
+        """Bring the next line of a stream from L2, unless it is too far ahead."""
 
         def body(stream: Value, line: Value, time: Value) -> None:
-            streams = self.core.streams
-            wanted = ir.read_array("stream_next", stream)
-            step = ir.read_array("stream_step", stream)
-            far = (wanted - line) * step
-            limit = ir.where(
-                ir.invoke(self.fills.in_l2, wanted) != 0,
-                ir.const(streams.ahead_l2, 64),
-                streams.ahead_dram,
-            )
-            near = ~ir.lt_u(limit, far)
-            put("going", ir.zext(near, 64))
-            with ir.when(near):
-                found, _ = find(self.core.l1d, "l1d", wanted)
-                ir.invoke(self.fills.fill, wanted, time, 1, when=~found)
-                ir.write_array("stream_next", stream, wanted + step)
+            near, wanted = self._wanted("stream_near", self.core.streams.ahead_l2, stream, line)
+            found, _ = find(self.core.l1d, "l1d", wanted)
+            ir.invoke(self.fills.fill, wanted, time, 1, 1, when=near & ~found)
 
-        return ir.subprogram("cost_prefetch", "stream line time", body)
+        return ir.subprogram("cost_prefetch_near", "stream line time", body)
+
+    @cached_property
+    def prefetch_far(self) -> Subprogram:
+        """Bring the next line of a stream from DRAM, unless it is too far ahead or in L2."""
+
+        def body(stream: Value, line: Value, time: Value) -> None:
+            near, wanted = self._wanted("stream_far", self.core.streams.ahead_dram, stream, line)
+            in_l2 = ir.invoke(self.fills.in_l2, wanted, when=near)
+            found, _ = find(self.core.l1d, "l1d", wanted)
+            lacking = near & (in_l2 == 0) & ~found
+            ir.invoke(self.fills.fill, wanted, time, 1, 1, when=lacking)
+
+        return ir.subprogram("cost_prefetch_far", "stream line time", body)

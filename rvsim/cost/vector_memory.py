@@ -247,17 +247,21 @@ def data_needed(core: Core, facts: Facts) -> list[int]:
 def _buffer(
     core: Core, facts: Facts, span: ByteSpan, beats: Value, left: Value, begin: Value
 ) -> Value:
-    """A run of bytes that hits L1 goes through the store buffer; when a stream has written it."""
+    """A run of bytes that hits L1 goes through the store buffer; when a stream has written it.
+
+    Those that missed have gone another way, and are written before.
+    """
     if not _is_run(facts):
         put("stored", left)
         return get("stored_until")
     buffer = core.store_buffer
     per_byte = CYCLE // core.lsu.beat
-    active = ir.min_u((span.high - span.low + 1) * per_byte, beats)
-    active = ir.where((get("store_hit") != 0) & span.any, active, 0)
+    nbytes = span.high - span.low + 1
+    missed = ir.min_u(get("store_missed") * core.l1d.line, nbytes)
+    active = ir.where(span.any, ir.min_u((nbytes - missed) * per_byte, beats), 0)
     put("stored", ir.min_u(left + active, fixed(buffer.limit)))
     cost = ir.shr_u(active * fixed(buffer.beat), CYCLE.bit_length() - 1)
     short = ir.lt_u(active, fixed(buffer.short_beats))
     cost += ir.where(short, fixed(buffer.short_store), ir.const(0, 64))
-    written = latest(get("stored_until"), begin) + cost
+    written = latest(get("stored_until"), get("store_path_free"), begin) + cost
     return ir.where(active == 0, get("stored_until"), written)

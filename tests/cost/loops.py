@@ -37,7 +37,7 @@ def time_round(body: str, setup: str = "", *, core: object = "x60") -> Timed:
         ebreak
     .data
     .balign 4096
-    data: .zero 16384
+    data: .zero 32768
     """
     machine = Machine(cost=core, engine="numpy")  # type: ignore[arg-type]
     machine.load(assemble(source))

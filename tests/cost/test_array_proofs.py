@@ -54,7 +54,8 @@ WORDS = {
 }
 PARAMETERS = {
     ("cost_advance", 1): CORE.streams.count,
-    ("cost_prefetch", 1): CORE.streams.count,
+    ("cost_prefetch_near", 1): CORE.streams.count,
+    ("cost_prefetch_far", 1): CORE.streams.count,
     ("cost_fetch", 2): SITES,
 }
 """Of subprograms, by the number of the argument behind the state."""

@@ -204,19 +204,58 @@ def test_a_line_that_missed_l1() -> None:
 
 @pytest.mark.parametrize(("lines", "least", "most"), [(4, 342, 360), (8, 682, 720)])
 def test_no_more_than_four_lines_are_waited_for_at_once(lines: int, least: int, most: int) -> None:
-    """Loads from lines of their own: the fifth begins when the first has come."""
-    loads = "".join(f"ld a{i}, {i * 128}(s1);" for i in range(lines))
-    round_ = time_round(f"addi s1, s1, 1024; {loads} add t0, a{lines - 1}, zero")
+    """Loads from lines of their own, too far apart for a stream: the fifth waits for the first."""
+    loads = "".join(f"ld a{i}, {i * 192}(s1);" for i in range(lines))
+    body = f"addi s1, s1, 1536; {loads} add t0, a{lines - 1}, zero"
+    round_ = time_round(body, core=load_core("x60", ["tlb.walk=0"]))
     assert least <= round_.cycles <= most
 
 
 def test_a_pointer_in_l2_comes_after_39_cycles() -> None:
-    """Eight lines of one set of an L1 of 1 KB, which keeps four of them."""
+    """Eight lines of four sets of an L1 of 1 KB, which keeps one of each."""
     chain = "add t1, t0, a1; sd t1, 0(t0); mv t0, t1;" * 7
     setup = f"mv t0, s1; li a1, 256; {chain} sd s1, 0(t0); mv t0, s1"
-    round_ = time_round("ld t0, 0(t0);" * 8, setup, core=load_core("x60", ["l1d.size=1K"]))
+    core = load_core("x60", ["l1d.size=1K", "l1d.ways=1"])
+    round_ = time_round("ld t0, 0(t0);" * 8, setup, core=core)
     assert round_.cycles == 8 * 39
     assert round_.stalls["mem:l2"] >= 8 * 37
+
+
+def test_l1_keeps_a_part_of_twice_its_size() -> None:
+    """A line survives seven of chance: 39 cycles but for the fifth or so that hit, not none."""
+    chain = "add t1, t0, a1; sd t1, 0(t0); mv t0, t1;" * 7
+    setup = f"mv t0, s1; li a1, 256; {chain} sd s1, 0(t0); mv t0, s1"
+    core = load_core("x60", ["l1d.size=1K"])
+    cycles = time_round("ld t0, 0(t0);" * 8 * 32, setup, core=core).cycles / (8 * 32)
+    assert 39 - 0.25 * 37 < cycles < 39 - 0.1 * 37
+
+
+@pytest.mark.parametrize(("distance", "waits"), [(64, False), (128, False), (192, True)])
+def test_a_stream_goes_on_with_every_other_line(distance: int, waits: bool) -> None:
+    body = f"ld t0, 0(s1); addi s1, s1, {distance}; add t1, t0, t0; {'mul t2, t2, t2;' * 80}"
+    assert (time_round(body).stalls.get("mem:dram", 0) > 300) == waits
+
+
+@pytest.mark.parametrize(("kept", "least", "most"), [(1, 0, 0), (5, 0.7, 0.8)])
+def test_a_stream_finds_in_l2_what_stayed(kept: int, least: float, most: float) -> None:
+    """Twice L2 is written from end to end: what a second run begins with is mostly there."""
+    core = load_core("x60", [f"l2.kept={kept}", "l2.size=64K"])
+    machine = Machine(cost=core, engine="numpy")
+    assert machine.cost is not None
+    start, size = 0x10000, core.l2.size
+    machine.cost.touch(start, 2 * size, store=True)
+    front = range(start // 64, (start + size) // 64)
+    there = {line - 1 for line in machine.state.arrays["l2_line"]} & set(front)
+    assert least <= len(there) / len(front) <= most
+
+
+def test_stores_are_written_in_order() -> None:
+    """Four beats to L1 and a line to L2: 1.2 cycles a beat and then 7, not both at once."""
+    setup = "vsetvli t0, x0, e8, m2, ta, ma; lb t1, 0(s1); addi s2, s1, 64"
+    core = load_core("x60", ["dram.write=0", "dram.turnaround=0"])
+    body = "vse8.v v8, (s1); vse8.v v10, (s2); addi s2, s2, 64;"
+    cycles = time_round(body * 16, setup, core=core).cycles / 16
+    assert cycles == pytest.approx(4 * 1.2 + 7, rel=0.05)
 
 
 def test_a_page_that_the_tlb_does_not_hold() -> None:
