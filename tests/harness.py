@@ -15,7 +15,8 @@ from functools import cache
 import numpy as np
 
 from rvsim.config import Agnostic, Config, ReductionOrder, Reserved, VlPolicy
-from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.block import Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.hart.memory import PAGE, GuestFault, Memory, R, W
 from rvsim.hart.state import State
 from rvsim.insn.base.csrs import CSRS
@@ -189,7 +190,7 @@ def run_numpy(case: Case, elements: str | None = None) -> Outcome:
     mode = Mode.of(state)
     if elements is not None:
         mode = replace(mode, elements=elements)
-    compiled = interpreter.compiled(case.insn, case.fields, mode)
+    compiled = interpreter.binder.compiled(case.insn, case.fields, mode)
     trap: tuple[int, int] | None = None
     try:
         with np.errstate(all="ignore"):  # as `Interpreter.run` does

@@ -14,7 +14,9 @@ from typing import Final
 import numpy as np
 import numpy.typing as npt
 
-from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.block import Mode
+
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.discover import RegionPlan, discover
 from rvsim.engine.jit.engine import Jit
 from rvsim.engine.jit.native import FuelSlice, Native

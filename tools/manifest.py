@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rvsim.engine.interp import static_fields
+from rvsim.engine.binding import static_fields
 from rvsim.errors import RvsimError
 from rvsim.insn.decode import problems
 from rvsim.insn.encoding import FieldCode

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rvsim.config import Config
-from rvsim.engine.interp import static_fields
+from rvsim.engine.binding import static_fields
 from rvsim.errors import RvsimError, did_you_mean
 from rvsim.insn.decode import Decoded, problems, refusal
 from rvsim.insn.disasm import assemble_text, disassemble

@@ -7,35 +7,26 @@ an instruction and nothing else.
 
 from __future__ import annotations
 
-import functools
 import time
-from collections import Counter, deque
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from types import CodeType
-from typing import TYPE_CHECKING, Any, Final, Protocol
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from typing import TYPE_CHECKING, Final
 
 import numpy as np
 
 from rvsim.config import MACHINE, Config
-from rvsim.hart.lanes import LaneAccess
+from rvsim.engine.binding import Binder, Effects, namespace
+from rvsim.engine.block import Block, Call, Execution, Jit, Mode
+from rvsim.engine.blocks import Blocks
+from rvsim.engine.observer import INTERPRETED, Need, Observer
 from rvsim.hart.memory import PAGE, GuestFault, Memory
 from rvsim.hart.state import SLOT, State
 from rvsim.hart.traps import PAGE_FAULT, Cause, Trap, without_pages
-from rvsim.insn.base import csrs
-from rvsim.insn.base.units_off import unit_off
-from rvsim.insn.decode import Decoded, decode, decode_all, fetch, problems, refusal
+from rvsim.insn.decode import Decoded, decode, fetch
 from rvsim.insn.isa import isa
 from rvsim.insn.notes import NOTES
-from rvsim.insn.registry import Context, Insn
-from rvsim.insn.units import Unit
-from rvsim.ir import Program
-from rvsim.ir.accesses import noting_access
-from rvsim.ir.numpy.backend import compile_python
-from rvsim.ir.numpy.host import host_operation
-from rvsim.ir.numpy.runtime import NAMESPACE, GuestTrap
-from rvsim.vec.shapes import Known
-from rvsim.vec.vtype import VILL, VType
+from rvsim.ir.numpy.runtime import GuestTrap
 
 if TYPE_CHECKING:
     from rvsim.cost.model import CostModel
@@ -43,8 +34,7 @@ if TYPE_CHECKING:
 
 _M64: Final = (1 << 64) - 1
 _PC, _INSTRET, _CYCLE = SLOT["pc"], SLOT["instret"], SLOT["cycle"]
-_VL, _VTYPE, _VSTART, _NOTE = SLOT["vl"], SLOT["vtype"], SLOT["vstart"], SLOT["note"]
-_UNITS_OFF: Final = SLOT["units_off"]
+_VL, _NOTE = SLOT["vl"], SLOT["note"]
 _BLOCK_LIMIT: Final = 64
 MOST_DECODED: Final = 1 << 17
 """Instructions that are kept decoded; each takes up to a kilobyte, with a cost model up to four."""
@@ -54,227 +44,15 @@ MOST_FUNCTIONS: Final = 1 << 14
 
 _RECENT_BLOCKS: Final = 16
 _BLOCKS_BETWEEN_CLOCK_READS: Final = 8
-NEVER: Final = 1 << 62
-_CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
-_CHANGES_MODE: Final = frozenset({"vl", "vtype", "vstart", "units_off"})
-_ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
-_COUNTERS: Final = frozenset({"instret", "cycle"})
-CYCLE_NOTE: Final = "cycle and time count instructions: there is no cost model, cycle = instret"
-
-Call = Callable[[], None]
-
-Execution = tuple[Decoded, "Mode", int, int]
-"""An instruction, the mode it ran in, how often it did, and the sum of vl over that.
-
-The sum is that of an instruction that depends on vl; others may have any number there.
-"""
-
-
-class Jit(Protocol):
-    """What the interpreter asks of a JIT, which is told of a block when it ran `look_at` times.
-
-    It has to `forget` native code made from a page, and tells at which pcs that began.
-    """
-
-    def begin(self, block: Block) -> None:
-        """A block is new: say when to be told of it."""
-
-    def hot(self, block: Block) -> None: ...
-
-    def forget(self, page: int) -> Collection[int]: ...
-
-    def executions(self) -> Iterator[Execution]: ...
-
-    def not_compiled(self) -> Counter[str]: ...
-
-
-@dataclass(frozen=True, slots=True)
-class Mode:
-    """What blocks are specialised on: the vtype, and what is known of vl and vstart.
-
-    `off` is not 0 where mstatus has turned units off, which only bare-metal images can.
-    """
-
-    vtype: VType | None
-    elements: Known
-    off: int = 0
-
-    @staticmethod
-    def of(state: State) -> Mode:
-        vtype = VType.decode(state["vtype"])
-        off = state["units_off"]
-        if state["vstart"]:
-            return Mode(vtype, "vstart", off)
-        full = vtype is not None and state["vl"] == vtype.vlmax(state.vlen)
-        return Mode(vtype, "full" if full else "vl", off)
-
-
-@dataclass(slots=True, kw_only=True)
-class Runs:
-    """How often a block ran.
-
-    `runs` counts whole executions, `vl_sum` adds the vl before each.  `stops` has the same pair for
-    those that ended before an instruction: it trapped, or its code has just changed.
-    """
-
-    runs: int = 0
-    vl_sum: int = 0
-    stops: dict[int, tuple[int, int]] = field(default_factory=dict)
-
-    def add(self, other: Runs) -> None:
-        """Count what another block of the same code has done."""
-        self.runs += other.runs
-        self.vl_sum += other.vl_sum
-        for done, (count, vl_sum) in other.stops.items():
-            before, vl_before = self.stops.get(done, (0, 0))
-            self.stops[done] = before + count, vl_before + vl_sum
-
-    def of_each(self, decoded: Sequence[Decoded], mode: Mode) -> Iterator[Execution]:
-        """How often each instruction of the block ran, if at all."""
-        for i, d in enumerate(decoded):
-            ended = [stop for done, stop in self.stops.items() if done > i]
-            count = self.runs + sum(n for n, _ in ended)
-            if count:
-                yield d, mode, count, self.vl_sum + sum(vl for _, vl in ended)
-
-
-@dataclass(slots=True)
-class Block(Runs):
-    """Consecutive instructions and how often they ran.
-
-    A block that `reads_counters` is one instruction.  A JIT sets `look_at`, the runs after which it
-    looks at the block, and `native`.
-    """
-
-    mode: Mode
-    decoded: list[Decoded]
-    calls: list[Call]
-    end: int
-    reads_counters: bool
-    changes_mode: bool
-    look_at: int = NEVER
-    native: Callable[[int], int] | None = None
-
-    @property
-    def code(self) -> bytes:
-        """Its instructions as they stand in memory."""
-        return b"".join(d.word.to_bytes(d.length, "little") for d in self.decoded)
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """What a block has to know of an instruction."""
-
-    ends_block: bool
-    changes_mode: bool = False
-    reads_counters: bool = False
-    reads_cycle: bool = False
-
-
-_REFUSED: Final = Effects(ends_block=True)
-
-
-@dataclass(frozen=True, slots=True)
-class Generated:
-    """Code that defines a function `insn` of `params`."""
-
-    code: CodeType
-    params: tuple[str, ...]
-    effects: Effects
-
-
-@dataclass(frozen=True, slots=True)
-class Compiled:
-    """Generated code as a function on one machine."""
-
-    function: Callable[..., None]
-    generated: Generated
-
-    @property
-    def params(self) -> tuple[str, ...]:
-        return self.generated.params
-
-
-@dataclass(slots=True)
-class _ModeCode:
-    mode: Mode
-    blocks: dict[int, Block] = field(default_factory=dict)
-    singles: dict[int, Block] = field(default_factory=dict)
-
-
-def namespace(state: State, memory: Memory) -> dict[str, Any]:
-    """Globals for generated code: one machine's state and memory, and the runtime."""
-    lanes = LaneAccess(memory)
-    names: dict[str, Any] = {
-        **NAMESPACE,
-        "host_operation": host_operation,
-        "s": state.words,
-        "load_run": lanes.load_run,
-        "load_at": lanes.load_at,
-        "store_run": lanes.store_run,
-        "store_at": lanes.store_at,
-    }
-    for width in (8, 16, 32, 64):
-        names[f"v{width}"] = state.vfile.view(f"u{width // 8}")
-        names[f"vl{width}"] = state.vlen // width
-        names[f"load{width // 8}"] = getattr(memory, f"load{width // 8}")
-        names[f"store{width // 8}"] = getattr(memory, f"store{width // 8}")
-    return names
-
-
-@functools.lru_cache(maxsize=8192)
-def _program(
-    insn: Insn, statics: tuple[tuple[str, int], ...], config: Config, mode: Mode, recorded: bool
-) -> Program:
-    program = insn.trace(Context(insn, config, dict(statics), mode.vtype, mode.elements))
-    return noting_access(program) if recorded else program
-
-
-@functools.lru_cache(maxsize=8192)
-def _generated(
-    insn: Insn,
-    statics: tuple[tuple[str, int], ...],
-    config: Config,
-    mode: Mode,
-    *,
-    events: bool,
-    recorded: bool,
-) -> Generated:
-    zero = frozenset(n.removesuffix("=0") for n, v in statics if n.endswith("=0") and v)
-    program = _program(insn, statics, config, mode, recorded)
-    source = compile_python(program, zero=zero, events=events, host=config.host_float)
-    reads, writes = program.reads(), program.writes()
-    changes_flow = not writes.isdisjoint(_CHANGES_FLOW)
-    effects = Effects(
-        ends_block=changes_flow or insn.unit in _ENDS_BLOCK or mode.elements == "vstart",
-        changes_mode=mode.elements == "vstart" or not writes.isdisjoint(_CHANGES_MODE),
-        reads_counters=not reads.isdisjoint(_COUNTERS),
-        reads_cycle="cycle" in reads,
-    )
-    return Generated(compile(source, f"<{insn.name}>", "exec"), program.params(), effects)
-
-
-def static_fields(insn: Insn, fields: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    """The fields, and the x0-ness of registers, that a trace of the instruction depends on."""
-    statics = [(name, fields[name]) for name in insn.statics]
-    for operand in {"rd", *insn.zeros}:
-        source = insn.source(operand)
-        if isinstance(source, int):
-            statics.append((f"{operand}=0", int(source == 0)))
-        elif source in fields:
-            statics.append((f"{operand}=0", int(fields[source] == 0)))
-    return tuple(sorted(statics))
 
 
 class Interpreter:
     """Runs one hart's code on its state and memory.
 
-    `note` receives one line for each place with a reserved use that is carried on with.
-    `names` may replace entries of `namespace`, which is how counters and events listen.  With
-    `retired` blocks are one instruction, register writes are logged (`compile_python`), and it is
-    called after each; `trapped` is called for an instruction that traps instead, ecall included.
-    A `cost` model accounts for each instruction before it executes, and for traps too; a ring gets
-    a record of each behind that, see `begin_anew`.
+    The `observer` gets what it needs (`rvsim.engine.observer`).  `note` receives one line for each
+    place with a reserved use that is carried on with.  A `cost` model accounts for each instruction
+    before it executes, and for traps too; a ring gets a record of each after that, see
+    `begin_anew`.
     """
 
     def __init__(
@@ -284,39 +62,48 @@ class Interpreter:
         memory: Memory,
         *,
         note: Callable[[int, str], None] = lambda pc, text: None,
-        names: Mapping[str, Any] | None = None,
-        retired: Callable[[Decoded], None] | None = None,
-        trapped: Callable[[Trap], None] = lambda trap: None,
+        observer: Observer | None = None,
         cost: CostModel | None = None,
     ) -> None:
-        self.config = config
         self.state = state
         self.memory = memory
         self.note = note
-        self.retired = retired
-        self.trapped = trapped
         self.cost = cost
-        self.ring: Ring | None = None
-        self._remarks: set[str] = set() if cost is None else {CYCLE_NOTE}
-        """What has been said of the counters, or need not be."""
+        self.observer = observer or Observer()
+        needs = self.observer.needs
+        self._tells_each = Need.INSTRUCTIONS in needs
+        names = namespace(state, memory)
+        names |= self.observer.accesses(names, state)
+        logs = bool(needs & INTERPRETED)
+        self.binder = Binder(config, names, note=note, logs=logs, cost=cost)
         self.isa = isa()
-        self._names = {**namespace(state, memory), **(names or {})}
-        self._functions: dict[tuple[Any, ...], Compiled] = {}
-        self._modes: dict[tuple[int, str, int], _ModeCode] = {}
-        self._code_for: dict[tuple[int, int, bool, int], _ModeCode] = {}
+        self._blocks = Blocks(state)
         self._decoded: dict[int, Decoded] = {}
         self._most_decoded = MOST_DECODED if cost is None else MOST_DECODED // 4
-        self._dropped: list[Block] = []
-        self._settled: dict[tuple[int, bytes, Mode], Runs] = {}
-        """What dropped blocks have done by their pc, code and mode: decoded it takes much room."""
         memory.code.listeners.append(self._drop)
         self.jit: Jit | None = None
         self._earlier_jits: list[Jit] = []
         self.interrupted = False
         """Set by a signal handler, to have the run stop between instructions, with fuel left."""
+        self.stops: frozenset[int] = frozenset()
+        """Addresses that a run stops before, see `stop_at`."""
         self._recent: deque[Block] = deque(maxlen=_RECENT_BLOCKS)
 
-    # -- binding
+    @property
+    def config(self) -> Config:
+        """What the hart is; whoever changes it does so before the first instruction."""
+        return self.binder.config
+
+    @config.setter
+    def config(self, config: Config) -> None:
+        self.binder.config = config
+
+    @property
+    def ring(self) -> Ring | None:
+        """Where records go, if any are made."""
+        return self.binder.ring
+
+    # -- code that is kept, and forgotten
 
     def _drop(self, page: int) -> None:
         """Forget what was decoded from a page whose code is changing or gone.
@@ -328,146 +115,37 @@ class Interpreter:
         for pc in range(start - 2, stop, 2):
             self._decoded.pop(pc, None)
         native = self.jit.forget(page) if self.jit is not None else ()
-        for code in self._modes.values():
-            for blocks in (code.blocks, code.singles):
-                for pc, block in list(blocks.items()):
-                    inside = pc < stop and block.end > start
-                    if inside or pc in native:
-                        del blocks[pc]
-                        block.calls[:] = [_code_changed] * len(block.calls)
-                        self._dropped.append(block)
+        for block in self._blocks.take_out(start, stop, native):
+            block.calls[:] = [_code_changed] * len(block.calls)
 
     def begin_anew(self, ring: Ring | None, jit: Jit | None) -> None:
         """Make records in another ring, or none, from here on: all code is bound anew for that."""
-        for code in self._modes.values():
-            self._dropped += [*code.blocks.values(), *code.singles.values()]
-        self._settle()
-        self._modes.clear()
-        self._code_for.clear()
-        self._functions.clear()
+        self._blocks.drop_all()
+        self.binder.forget()
         if self.jit is not None:
             self._earlier_jits.append(self.jit)
-        self.ring, self.jit = ring, jit
+        self.binder.ring, self.jit = ring, jit
 
-    def _settle(self) -> None:
-        """Keep of dropped blocks, none of them still running, what they have done."""
-        for block in self._dropped:
-            if block.runs or block.stops:
-                key = block.decoded[0].pc, block.code, block.mode
-                self._settled.setdefault(key, Runs()).add(block)
-        self._dropped.clear()
+    def stop_at(self, stops: Iterable[int]) -> None:
+        """Have runs stop before the instructions at these addresses, and at no others.
+
+        Blocks and regions are cut there, so that a run up to one of them is as fast as any.
+        """
+        new = frozenset(stops)
+        changed, self.stops = new ^ self.stops, new
+        for page in {pc // PAGE for pc in changed}:
+            self._drop(page)
+        if self.jit is not None:
+            self.jit.stops_changed()
 
     def _flush(self) -> None:
         """Forget all that was decoded, which no block is running: programs may have any much.
 
         The pages keep their marks, since native code that was made of them goes on.
         """
-        for code in self._modes.values():
-            self._dropped += [*code.blocks.values(), *code.singles.values()]
-            code.blocks.clear()
-            code.singles.clear()
-        self._settle()
+        self._blocks.drop_all()
         self._decoded.clear()
-        self._code_for.clear()
-        self._functions.clear()
-
-    def _bind(self, d: Decoded, mode: Mode) -> tuple[Call, Effects]:
-        call, effects = self._bind_alone(d, mode)
-        if self.ring is not None and self.cost is not None:
-            call = _recorded(self.ring, self.cost.site(d.pc), call, d.word)
-        return call, effects
-
-    def _bind_alone(self, d: Decoded, mode: Mode, *, timed: bool = True) -> tuple[Call, Effects]:
-        if d.insn is None:
-            return self._illegal(d, _no_instruction(d)), _REFUSED
-        if mode.off:
-            off = unit_off(d.insn, d.fields, mode.off)
-            if off is not None:
-                return self._illegal(d, off), _REFUSED
-            mode = replace(mode, off=0)
-        found = problems(d.insn, d.fields, mode.vtype, self.config)
-        refused = refusal(found, self.config)
-        if refused is not None:
-            return self._illegal(d, str(refused)), _REFUSED
-        for violation in found:
-            self.note(d.pc, str(violation))
-        compiled = self.compiled(d.insn, d.fields, mode)
-        effects = compiled.generated.effects
-        if effects.reads_cycle:
-            self._remark(d.pc, CYCLE_NOTE)
-        if "csr" in d.fields:
-            self._remark(d.pc, csrs.note(self.config, d.fields["csr"]))
-        arguments = [(d.pc if p == "pc" else d.fields[p]) & _M64 for p in compiled.params]
-        call: Call = functools.partial(compiled.function, *arguments)
-        if timed and self.cost is not None:
-            call = self._timed(self.cost, call, d, mode)
-        return call, effects
-
-    def _remark(self, pc: int, text: str | None) -> None:
-        """Say something of the counters, once a run."""
-        if text is not None and text not in self._remarks:
-            self._remarks.add(text)
-            self.note(pc, text)
-
-    def _timed(self, cost: CostModel, call: Call, d: Decoded, mode: Mode) -> Call:
-        """The call, with what it costs accounted for in front of it."""
-        assert d.insn is not None
-        context = self.context(d.insn, d.fields, mode)
-        program = self.program(d.insn, d.fields, mode)
-        account = cost.bind(context, d.fields, d.pc, program, self._names)
-        if account is None:
-            return call
-
-        def timed() -> None:
-            account()
-            call()
-
-        return timed
-
-    def _illegal(self, d: Decoded, why: str) -> Call:
-        def refuse() -> None:
-            raise GuestTrap(Cause.ILLEGAL_INSTRUCTION, 0, why)
-
-        return refuse
-
-    def compiled(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Compiled:
-        """The generated function of an instruction, made once for its static fields and mode."""
-        statics = static_fields(insn, fields)
-        mode = mode if insn.vregs or insn.vector else _NO_MODE
-        key = (insn.name, statics, mode)
-        found = self._functions.get(key)
-        if found is None:
-            generated = _generated(
-                insn,
-                statics,
-                self.config,
-                mode,
-                events=self.retired is not None,
-                recorded=self.ring is not None,
-            )
-            exec(generated.code, self._names)
-            found = self._functions[key] = Compiled(self._names.pop("insn"), generated)
-        return found
-
-    def program(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Program:
-        """The program of an instruction for its static fields and a mode."""
-        mode = mode if insn.vregs or insn.vector else _NO_MODE
-        statics = static_fields(insn, fields)
-        return _program(insn, statics, self.config, mode, self.ring is not None)
-
-    def context(self, insn: Insn, fields: Mapping[str, int], mode: Mode) -> Context:
-        """What the program of an instruction is specialised on."""
-        statics = dict(static_fields(insn, fields))
-        return Context(insn, self.config, statics, mode.vtype, mode.elements)
-
-    def timing(self, d: Decoded, mode: Mode) -> tuple[Program | None, Mapping[str, int]]:
-        """The cost program of an instruction, if there is any, and what programs know of it."""
-        assert d.insn is not None
-        if self.cost is None:
-            return None, {**d.fields, "pc": d.pc}
-        context = self.context(d.insn, d.fields, mode)
-        timed = self.cost.program(context, self.program(d.insn, d.fields, mode))
-        return timed, self.cost.fields(context, d.fields, d.pc)
+        self.binder.forget()
 
     def decode_at(self, pc: int) -> Decoded:
         """The instruction at `pc`, decoded once; `GuestFault` if it cannot be fetched."""
@@ -479,20 +157,22 @@ class Interpreter:
         return found
 
     def _block(self, pc: int, mode: Mode, limit: int) -> Block:
-        self._settle()
-        if len(self._decoded) > self._most_decoded or len(self._functions) > MOST_FUNCTIONS:
+        self._blocks.settle()
+        if len(self._decoded) > self._most_decoded or self.binder.functions > MOST_FUNCTIONS:
             self._flush()
         decoded: list[Decoded] = []
         calls: list[Call] = []
         last = Effects(ends_block=False)
         while not (last.ends_block or last.reads_counters) and len(calls) < limit:
+            if calls and pc in self.stops:
+                break
             try:
                 d = self.decode_at(pc)
             except GuestFault:
                 if not calls:
                     raise
                 break  # the fault belongs to the next block
-            call, effects = self._bind(d, mode)
+            call, effects = self.binder.bind(d, mode)
             if effects.reads_counters and calls:
                 break
             decoded.append(d)
@@ -511,57 +191,41 @@ class Interpreter:
             self.jit.begin(block)
         return block
 
-    def runs_at(self, pc: int, mode: Mode) -> int:
-        """How often the block at `pc` ran in this mode."""
-        vtype = VILL if mode.vtype is None else mode.vtype.encode()
-        code = self._modes.get((vtype, mode.elements, mode.off))
-        block = None if code is None else code.blocks.get(pc)
-        return 0 if block is None else block.runs
-
     # -- running
-
-    def _mode_code(self) -> _ModeCode:
-        s = self.state.words
-        mode_state = (s[_VTYPE], s[_VL], s[_VSTART] != 0, s[_UNITS_OFF])
-        found = self._code_for.get(mode_state)
-        if found is None:
-            mode = Mode.of(self.state)
-            found = self._modes.setdefault((s[_VTYPE], mode.elements, mode.off), _ModeCode(mode))
-            self._code_for[mode_state] = found
-        return found
 
     @np.errstate(all="ignore")
     def run(self, fuel: int, deadline: float | None = None) -> tuple[Trap | None, int]:
         """Execute at most `fuel` instructions: (the trap that stopped it or None, fuel left).
 
         `deadline` is a `time.monotonic` value; past it the run stops with fuel left and no trap, as
-        it does when it has been `interrupted`.
+        it does when it has been `interrupted`, and before an instruction of `stops` that is not its
+        first.
         """
         s = self.state.words
-        code = self._mode_code()
-        recent, retired = self._recent, self.retired
+        blocks = self._blocks.now()
+        recent, observer, each = self._recent, self.observer, self._tells_each
         clock = _BLOCKS_BETWEEN_CLOCK_READS
-        limit = _BLOCK_LIMIT if retired is None else 1
+        limit = 1 if each else _BLOCK_LIMIT
+        stops, begun = self.stops, fuel
         while fuel > 0:
             pc = s[_PC]
-            block = code.blocks.get(pc)
+            if stops and pc in stops and fuel != begun:
+                break
+            block = blocks.whole.get(pc)
             if block is None:
                 try:
-                    block = code.blocks[pc] = self._block(pc, code.mode, limit)
+                    block = blocks.whole[pc] = self._block(pc, blocks.mode, limit)
                     clock = 1  # generating code takes long
                 except GuestFault as fault:
-                    cause = self._cause(PAGE_FAULT["fetch"])
-                    trap = Trap(cause, pc, fault.addr, "instruction fetch")
-                    self.trapped(trap)
-                    return trap, fuel
+                    return self._trap(PAGE_FAULT["fetch"], pc, fault.addr, "instruction fetch"), fuel
             if len(block.calls) > fuel:
-                block = code.singles.get(pc)
+                block = blocks.singles.get(pc)
                 if block is None:
-                    block = code.singles[pc] = self._block(pc, code.mode, 1)
+                    block = blocks.singles[pc] = self._block(pc, blocks.mode, 1)
             if block.native is not None and (used := block.native(fuel)):
                 fuel -= used
                 s[_INSTRET] += used
-                code = self._mode_code()
+                blocks = self._blocks.now()
                 if self._is_over(deadline):
                     break
                 continue
@@ -580,23 +244,21 @@ class Interpreter:
                 fuel -= done
                 continue
             except (GuestTrap, GuestFault) as stop:
-                trap = self._stop(block, done, stop)
-                self.trapped(trap)
-                return trap, fuel - done
+                return self._stop(block, done, stop), fuel - done
             count = len(block.calls)
             fuel -= count
             s[_INSTRET] += count
             block.runs += 1
             block.vl_sum += vl
-            if retired is not None:
-                retired(block.decoded[0])
+            if each:
+                observer.retired(block.decoded[0])
             if block.runs == block.look_at and self.jit is not None:
                 self.jit.hot(block)
             if block.changes_mode:
                 if s[_NOTE]:
                     self.note(block.decoded[-1].pc, NOTES[s[_NOTE]])
                     s[_NOTE] = 0
-                code = self._mode_code()
+                blocks = self._blocks.now()
             clock -= 1
             if not clock:
                 clock = _BLOCKS_BETWEEN_CLOCK_READS
@@ -610,8 +272,8 @@ class Interpreter:
         If it does not trap now, its record is that of an instruction that has not.
         """
         s = self.state.words
-        mode, d = self._mode_code().mode, self.decode_at(s[_PC])
-        call, effects = self._bind_alone(d, mode, timed=False)
+        mode, d = self._blocks.now().mode, self.decode_at(s[_PC])
+        call, effects = self.binder.bind_alone(d, mode, timed=False)
         end = (d.pc + d.length) & _M64
         block = Block(
             mode, [d], [call], end, reads_counters=False, changes_mode=effects.changes_mode
@@ -622,15 +284,14 @@ class Interpreter:
             call()
         except (GuestTrap, GuestFault) as stop:
             trap = self._stop(block, 0, stop)
-            self.trapped(trap)
         else:
             s[_INSTRET] += 1
             block.runs, block.vl_sum = 1, vl
             if self.ring is not None:
                 self.ring.retire()
-            if self.retired is not None:
-                self.retired(d)
-        self._dropped.append(block)
+            if self._tells_each:
+                self.observer.retired(d)
+        self._blocks.drop(block)
         return trap
 
     def _is_over(self, deadline: float | None) -> bool:
@@ -639,15 +300,24 @@ class Interpreter:
             return True
         return deadline is not None and time.monotonic() >= deadline
 
+    # -- traps
+
     def _stop(self, block: Block, done: int, stop: GuestTrap | GuestFault) -> Trap:
         """Make the trap precise: pc at the instruction, instret without it."""
         at = self._leave(block, done)
         if isinstance(stop, GuestFault):
-            cause = self._cause(PAGE_FAULT[stop.access])
-            return Trap(cause, at.pc, stop.addr, f"{stop.access} page fault")
+            why = f"{stop.access} page fault"
+            return self._trap(PAGE_FAULT[stop.access], at.pc, stop.addr, why)
         # mtval of an illegal instruction is the instruction itself, whoever refused it.
         tval = at.word if stop.cause == Cause.ILLEGAL_INSTRUCTION else stop.tval
-        return Trap(self._cause(stop.cause), at.pc, tval, stop.why)
+        return self._trap(Cause(stop.cause), at.pc, tval, stop.why)
+
+    def _trap(self, cause: Cause, pc: int, tval: int, why: str) -> Trap:
+        """A trap, which the observer is told: machine mode has no pages."""
+        cause = without_pages(cause) if self.config.has((MACHINE,)) else cause
+        trap = Trap(cause, pc, tval, why)
+        self.observer.trapped(trap)
+        return trap
 
     def _leave(self, block: Block, done: int) -> Decoded:
         """Put the state before an instruction of a block, and account for those `done`."""
@@ -659,11 +329,11 @@ class Interpreter:
         block.stops[done] = count + 1, vl_sum + s[_VL]
         return at
 
-    def _cause(self, cause: int) -> Cause:
-        """A cause as this hart has it: machine mode has no pages."""
-        return without_pages(Cause(cause)) if self.config.has((MACHINE,)) else Cause(cause)
-
     # -- what ran
+
+    def runs_at(self, pc: int, mode: Mode) -> int:
+        """How often the block at `pc` ran in this mode."""
+        return self._blocks.runs_at(pc, mode)
 
     def recent(self, count: int) -> list[Decoded]:
         """The last instructions executed, the latest last, before the current pc."""
@@ -687,30 +357,7 @@ class Interpreter:
 
     def interpreted(self) -> Iterator[Execution]:
         """Of what this engine has executed itself."""
-        self._settle()
-        for (pc, content, mode), runs in self._settled.items():
-            yield from runs.of_each(decode_all(content, pc, self.isa), mode)
-        for code in self._modes.values():
-            for block in (*code.blocks.values(), *code.singles.values()):
-                yield from block.of_each(block.decoded, block.mode)
-
-
-_NO_MODE: Final = Mode(None, "vl")
-
-
-def _recorded(ring: Ring, site: int, call: Call, word: int) -> Call:
-    """The call, with a record behind it."""
-
-    def recorded() -> None:
-        ring.clear()
-        try:
-            call()
-        except (GuestTrap, GuestFault):
-            ring.add(site, word, trapped=True)
-            raise
-        ring.add(site, word)
-
-    return recorded
+        yield from self._blocks.executions()
 
 
 class _CodeChanged(Exception):
@@ -719,9 +366,3 @@ class _CodeChanged(Exception):
 
 def _code_changed() -> None:
     raise _CodeChanged
-
-
-def _no_instruction(d: Decoded) -> str:
-    if d.length == 2 and d.word & 0x1F == 0x1F:
-        return "an encoding of more than 32 bits"
-    return f"no instruction has the encoding {d.word:#0{2 + 2 * d.length}x}"

@@ -9,8 +9,9 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, Final, Literal
 
-from rvsim.config import MACHINE, ClockRates, Reserved, SyscallVector, UserCounters, VlPolicy
-from rvsim.engine.interp import Interpreter, namespace
+from rvsim.config import CYCLES_PER_SECOND, MACHINE, Reserved, SyscallVector, UserCounters, VlPolicy
+from rvsim.engine.binding import namespace
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.traffic import counting
 from rvsim.errors import RvsimError
 from rvsim.guest.attributes import remarks
@@ -40,7 +41,6 @@ from rvsim.host.processor import check_host
 from rvsim.insn.decode import Decoded
 from rvsim.printable import printable
 from rvsim.profiles import DEFAULT_CPU, make_config, one_of, profile
-from rvsim.vec.vtype import VILL
 
 if TYPE_CHECKING:
     from rvsim.cost import Core, CostModel
@@ -165,10 +165,10 @@ def _both(
 def _new_jit(
     interp: Interpreter, *, cache: bool, counts: bool, host: str, note: Callable[[str], object]
 ) -> Jit:
-    from rvsim.engine.jit.cache import region_folder
+    from rvsim.engine.jit.cache import cache_folder
     from rvsim.engine.jit.engine import Jit
 
-    folder = region_folder() if cache else None
+    folder = cache_folder() if cache else None
     return Jit(interp, cache=folder, counts=counts, host=host, note=note)
 
 
@@ -178,13 +178,13 @@ def _cost_model(core: str | Core) -> CostModel:
     return CostModel(load_core(core) if isinstance(core, str) else core)
 
 
-def _caches(core: str, cost: CostModel | None) -> list[CacheFacts]:
+def _caches(core: str) -> list[CacheFacts]:
     """The caches of a hart, as ``/sys`` numbers them; none if the core is not known."""
-    if not core and cost is None:
+    if not core:
         return []
     from rvsim.cost import load_core
 
-    found = load_core(core) if cost is None else cost.core
+    found = load_core(core)
     l1i, l1d, l2 = found.l1i, found.l1d, found.l2
     return [
         CacheFacts(1, "Instruction", l1i.size, l1i.ways, l1i.line),
@@ -285,8 +285,6 @@ class Machine:
             timed = _both(self.rows.batch, timed)
         self.ring: Ring | None = None
         if self.cost is not None:
-            clock = self.cost.core.clock
-            self.config = replace(self.config, rates=ClockRates(clock.frequency, clock.timer))
             self.state = self.cost.make_state(vlen, records=timed is not None)
             if timed is not None:
                 self.ring = self.cost.make_ring(timed, max(0, timed_range.start))
@@ -294,7 +292,7 @@ class Machine:
             self.state = State(vlen)
         else:
             raise RvsimError("there are no times without a cost model", hint='give cost="x60"')
-        self.state["vtype"] = VILL
+        self.state["vtype"] = 1 << 63
         self.initial = Initial.parse(initial)
         self.initial.fill(self.state)
         self.note = note
@@ -416,8 +414,7 @@ class Machine:
             self._load_bare(self.image, stdout, stderr)
             self._align_pc()
             return
-        cpu = profile(self._cpu)
-        facts, rates = cpu.linux, self.config.rates
+        facts = profile(self._cpu).linux
         counters = _counters(self.state, self.cost)
         self.process = LinuxProcess(
             self.memory,
@@ -426,17 +423,11 @@ class Machine:
             env=env,
             hwcap=hwcap(self.config.extensions),
             probe=hwprobe(self.config, facts=facts, memory_size=self.memory.size),
-            cpu=Cpu(
-                self.config.extensions,
-                facts,
-                self.config.vlenb,
-                rates,
-                partial(_caches, cpu.core, self.cost),
-            ),
+            cpu=Cpu(self.config.extensions, facts, self.config.vlenb, partial(_caches, facts.core)),
             stdin=stdin,
             stdout=stdout,
             stderr=stderr,
-            now_ns=lambda: counters["cycles"]() * 1_000_000_000 // rates.frequency,
+            now_ns=lambda: counters["cycles"]() * 1_000_000_000 // CYCLES_PER_SECOND,
             counters=counters,
             user_counters=self.config.user_counters == "allow",
             dirs=dirs,

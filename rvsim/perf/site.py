@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, replace
 
 from rvsim.cost import CostModel
 from rvsim.cost.facts import Facts
-from rvsim.engine.interp import Mode
+from rvsim.engine.block import Mode
 from rvsim.hart.memory import GuestFault
 from rvsim.insn.decode import Decoded
 from rvsim.insn.registry import Insn
@@ -84,5 +84,5 @@ def _decoded(machine: Machine, pc: int) -> Decoded:
 def facts_at(machine: Machine, d: Decoded, mode: Mode) -> Facts:
     """What the cost model knows of an instruction in a mode."""
     assert d.insn is not None
-    context = machine.interp.context(d.insn, d.fields, mode)
-    return Facts(context, machine.interp.program(d.insn, d.fields, mode))
+    context = machine.interp.binder.context(d.insn, d.fields, mode)
+    return Facts(context, machine.interp.binder.program(d.insn, d.fields, mode))

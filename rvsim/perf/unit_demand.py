@@ -30,7 +30,7 @@ def demand_of(core: Core, facts: Facts, *, masked: bool | None = None) -> UnitDe
 
     >>> from rvsim.cost import load_core
     >>> from rvsim.insn.decode import decode
-    >>> from rvsim.engine.interp import Mode
+    >>> from rvsim.engine.block import Mode
     >>> from rvsim.machine import Machine
     >>> from rvsim.perf.site import facts_at
     >>> from rvsim.vec.vtype import VType

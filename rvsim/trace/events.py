@@ -15,7 +15,7 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rvsim.engine.interp import namespace
+from rvsim.engine.binding import namespace
 from rvsim.hart.state import F_BASE, SLOT
 from rvsim.hart.traps import Trap
 from rvsim.insn.base.csrs import CSRS

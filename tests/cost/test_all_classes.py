@@ -7,7 +7,8 @@ import random
 import pytest
 
 from rvsim.cost import CostModel, load_core
-from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.block import Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.hart.memory import Memory
 from rvsim.insn.decode import decode, problems
 from rvsim.insn.isa import isa
@@ -33,6 +34,6 @@ def test_all_can_be_timed(vlen: int) -> None:
             fields = vector_fields(rng, insn, vtype, vm=1)
             d = decode(insn.encoding.encode(fields), 4)
             if d.insn is insn and not problems(insn, d.fields, vtype, config):
-                program, _ = interp.timing(d, Mode(vtype, "vl"))
+                program, _ = interp.binder.timing(d, Mode(vtype, "vl"))
                 timed += program is not None
     assert timed > 400

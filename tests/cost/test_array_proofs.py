@@ -25,7 +25,8 @@ from rvsim.cost.model import CostModel
 from rvsim.cost.reasons import REASONS
 from rvsim.cost.ring import FIELDS, ring_words
 from rvsim.cost.state import SITES, word_index
-from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.block import Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.discover import discover
 from rvsim.engine.jit.lower import lower_region
 from rvsim.engine.jit.table import ENTRY_BYTES, TABLE_BITS

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import cached_property
 
 from rvsim import ir
-from rvsim.engine.interp import namespace
+from rvsim.engine.binding import namespace
 from rvsim.hart.memory import GuestFault, Memory
 from rvsim.hart.state import State
 from rvsim.host.processor import Host

@@ -34,7 +34,7 @@ from llvmlite import ir
 from llvmlite.ir import instructions as insns
 
 from rvsim.config import Config
-from rvsim.engine.interp import Mode
+from rvsim.engine.block import Mode
 from rvsim.engine.jit.discover import discover
 from rvsim.engine.jit.lower import lower_region
 from rvsim.engine.jit.table import ENTRY_BYTES, TABLE_BITS

@@ -17,7 +17,7 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.engine.interp import Mode
+from rvsim.engine.block import Mode
 from rvsim.engine.jit import compile as jit_compile
 from rvsim.engine.jit.cache import RegionCache, open_cache, why_unusable
 from rvsim.engine.jit.engine import Jit

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from rvsim.engine.interp import Mode
+from rvsim.engine.block import Mode
 from rvsim.engine.jit.discover import Step, compilable
 from rvsim.engine.jit.shared_checks import COVERED, checks
 from rvsim.vec.vtype import VType

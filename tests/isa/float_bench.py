@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from rvsim import fp, ir
-from rvsim.engine.interp import namespace
+from rvsim.engine.binding import namespace
 from rvsim.hart.memory import Memory
 from rvsim.hart.state import State
 from rvsim.ir import Value

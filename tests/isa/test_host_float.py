@@ -15,7 +15,8 @@ import pytest
 
 from rvsim import fp
 from rvsim.config import Config
-from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.block import Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.hart.memory import Memory
 from rvsim.hart.state import State
 from rvsim.insn.decode import problems
@@ -174,7 +175,7 @@ def test_inactive_elements_neither_keep_the_host_away_nor_raise_flags(
     words[8:][7::8] = fp.F32.one
     insn = isa().by_name[name]
     fields = {"vd": 8, "vs1": 4, "vs2": 6, "vm": 0}
-    compiled = interpreter.compiled(insn, fields, Mode.of(state))
+    compiled = interpreter.binder.compiled(insn, fields, Mode.of(state))
     compiled.function(*(fields[p] for p in compiled.params))
     assert (guard.computed, guard.refused) == (1, 0)
     assert state["fflags"] == 0

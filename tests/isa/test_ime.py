@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 import pytest
 
 from rvsim.config import Config
-from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.block import Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.strips.analysis import is_wide
 from rvsim.hart.memory import PAGE, Memory, R, X
 from rvsim.hart.state import State
@@ -285,5 +286,5 @@ def test_the_jit_keeps_products_in_host_vectors(name: str) -> None:
     vtype = VType.parse("e8,m1").encode()
     interp.state["vtype"], interp.state["vl"] = vtype, 32
     fields = {"vd": ACC, "vs1": A, "vs2": B}
-    program = interp.program(insn, fields, Mode.of(interp.state))
+    program = interp.binder.program(insn, fields, Mode.of(interp.state))
     assert not is_wide(program)

@@ -14,7 +14,9 @@ from functools import cache
 import pytest
 
 from rvsim.config import Config
-from rvsim.engine.interp import Interpreter, Mode, namespace
+from rvsim.engine.binding import namespace
+from rvsim.engine.block import Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.discover import RegionPlan, discover
 from rvsim.engine.jit.engine import Jit
 from rvsim.engine.jit.native import Native

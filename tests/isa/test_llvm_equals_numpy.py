@@ -11,7 +11,9 @@ from dataclasses import dataclass, replace
 
 import pytest
 
-from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.block import Mode
+
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.compile import link, object_code
 from rvsim.hart.memory import PAGE, GuestFault, Memory
 from rvsim.hart.state import SCALARS, State
@@ -66,7 +68,7 @@ def run_numpy(variant: Variant, situation: Situation, interpreter: Interpreter) 
     state, memory = interpreter.state, interpreter.memory
     situation.establish(state, memory)
     case = situation.case
-    compiled = interpreter.compiled(case.insn, case.fields, mode_of(variant, state))
+    compiled = interpreter.binder.compiled(case.insn, case.fields, mode_of(variant, state))
     trap: Trapped = None
     try:
         compiled.function(*arguments(case, compiled.params))

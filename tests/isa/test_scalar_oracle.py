@@ -9,7 +9,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from rvsim.config import Config
-from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.block import Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.hart.memory import PAGE, GuestFault, Memory, R, W
 from rvsim.hart.state import State
 from rvsim.insn.base.csrs import CSRS
@@ -171,7 +172,7 @@ def run_engine(insn: Insn, case: Case) -> Outcome:
     for name, value in case.words.items():
         STATE[name] = value
     STATE["pc"] = (case.pc + insn.length) & M64
-    compiled = ENGINE.compiled(insn, case.fields, Mode(None, "vl"))
+    compiled = ENGINE.binder.compiled(insn, case.fields, Mode(None, "vl"))
     arguments = [(case.pc if p == "pc" else case.fields[p]) & M64 for p in compiled.params]
     trap: tuple[int, int] | None = None
     try:

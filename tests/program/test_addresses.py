@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import pytest
 
-from rvsim.engine.interp import Mode
+from rvsim.engine.block import Mode
 from rvsim.engine.jit.engine import Jit
 from rvsim.engine.jit.region import mode_number
 from rvsim.hart.memory import PAGE, R, W

@@ -8,7 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.engine.interp import Interpreter, namespace
+from rvsim.engine.binding import namespace
+
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.engine import Jit
 from rvsim.engine.traffic import Traffic, counting
 from rvsim.hart.memory import PAGE

@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Final, TypeVar
 
-from rvsim.engine.interp import Mode
+from rvsim.engine.block import Mode
 from rvsim.engine.jit.compile import object_code
 from rvsim.engine.jit.discover import RegionPlan, discover
 from rvsim.engine.jit.lower import lower_region

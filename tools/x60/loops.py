@@ -12,7 +12,9 @@ from pathlib import Path
 
 from rvsim.cost import Core
 from rvsim.cost.model import CostModel
-from rvsim.engine.interp import Interpreter, Mode, static_fields
+from rvsim.engine.binding import static_fields
+from rvsim.engine.block import Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.guest.elf import load_elf
 from rvsim.hart.memory import Memory, R, W
 from rvsim.insn.registry import Context
@@ -58,7 +60,7 @@ class Loops:
             assert d.insn is not None, f"{label}: {d.word:#x} is no instruction"
             statics = dict(static_fields(d.insn, d.fields))
             context = Context(d.insn, self.config, statics, mode.vtype, mode.elements)
-            program = self.interp.program(d.insn, d.fields, mode)
+            program = self.interp.binder.program(d.insn, d.fields, mode)
             call = self.cost.bind(context, d.fields, pc, program, self.interp._names)
             assert call is not None, f"{d.insn.name} has no timing class"
             calls.append(call)

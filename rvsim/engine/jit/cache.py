@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import Final
 
 from rvsim.config import Config
+from rvsim.engine.traits import PLAIN, CodeTraits
 from rvsim.engine.jit.region import CompiledRegion
 from rvsim.hart.memory import Memory
 from rvsim.host.cache_folder import cache_folder, source_digest
@@ -59,27 +60,19 @@ def why_unusable(folder: Path) -> str | None:
 
 
 class RegionCache:
-    """The compiled regions of one configuration on disk, with counters or without.
-
-    `core` names all numbers of the core whose cycles they count, if they do; those that make
-    `records` are others.
-    """
+    """The compiled regions of one configuration and of the same traits on disk."""
 
     def __init__(
         self,
         root: Path,
         config: Config,
         source: str,
+        traits: CodeTraits,
         *,
-        counts: bool = False,
-        core: str = "",
-        records: bool = False,
         limit: int = LIMIT,
     ) -> None:
         self._root = root
-        self._folder = root / _folder_name(
-            config, source, counts=counts, core=core, records=records
-        )
+        self._folder = root / _folder_name(config, source, traits)
         self._limit = limit
         self._room: int | None = None
         """Bytes that may still be written before the size is looked at; None: look at once."""
@@ -140,17 +133,14 @@ class RegionCache:
 def open_cache(
     config: Config,
     folder: Path | None = None,
-    *,
-    counts: bool = False,
-    core: str = "",
-    records: bool = False,
+    traits: CodeTraits = PLAIN,
 ) -> RegionCache | None:
     """The cache of a configuration; None where code can't be kept or has no known source."""
     root = region_folder() if folder is None else folder
     source = source_digest()
     if source is None or why_unusable(root):
         return None
-    return RegionCache(root, config, source, counts=counts, core=core, records=records)
+    return RegionCache(root, config, source, traits)
 
 
 def entry_name(pc: int, mode: int, code: bytes) -> str:
@@ -158,8 +148,8 @@ def entry_name(pc: int, mode: int, code: bytes) -> str:
     return sha256(f"{pc} {mode} {code.hex()}".encode()).hexdigest()[:32]
 
 
-def _folder_name(config: Config, source: str, **kind: bool | str) -> str:
-    choices = asdict(config) | {"extensions": sorted(config.extensions)} | kind
+def _folder_name(config: Config, source: str, traits: CodeTraits) -> str:
+    choices = asdict(config) | {"extensions": sorted(config.extensions)} | asdict(traits)
     return sha256(f"{source} {choices}".encode()).hexdigest()[:32]
 
 

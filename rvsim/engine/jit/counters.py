@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from typing import Final
 
-from rvsim.engine.interp import Execution, Mode
+from rvsim.engine.block import Execution, Mode
 from rvsim.insn.decode import Decoded
 
 SYMBOL: Final = "counters"

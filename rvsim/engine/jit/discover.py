@@ -12,7 +12,8 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from rvsim.engine.interp import Interpreter, Mode
+from rvsim.engine.block import Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.strips.analysis import has_strips, is_wide
 from rvsim.hart.memory import GuestFault
 from rvsim.hart.words import WORD_MASK
@@ -182,7 +183,12 @@ def _may_fill(block: BasicBlock) -> BasicBlock:
 
 
 def compilable(interp: Interpreter, pc: int, mode: Mode) -> Step | None:
-    """The instruction at `pc` as a step, or None where the interpreter has to execute it."""
+    """The instruction at `pc` as a step, or None where the interpreter has to execute it.
+
+    That is also so where runs stop.
+    """
+    if pc in interp.stops:
+        return None
     try:
         d = interp.decode_at(pc)
     except GuestFault:
@@ -197,12 +203,12 @@ def as_step(interp: Interpreter, d: Decoded, mode: Mode) -> Step | None:
         return None
     if unit_off(insn, d.fields, mode.off) or problems(insn, d.fields, mode.vtype, interp.config):
         return None
-    program = interp.program(insn, d.fields, mode)
+    program = interp.binder.program(insn, d.fields, mode)
     if not program.reads().isdisjoint(_EXACT) or _outside(program, insn.vector):
         return None
     if mode.elements == "vstart" or _costly(program):
         return None
-    timing, fields = interp.timing(d, mode)
+    timing, fields = interp.binder.timing(d, mode)
     return Step(d, program, {name: value & WORD_MASK for name, value in fields.items()}, timing)
 
 

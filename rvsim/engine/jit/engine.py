@@ -12,7 +12,8 @@ from collections.abc import Callable, Collection, Iterator
 from pathlib import Path
 from typing import Final
 
-from rvsim.engine.interp import NEVER, Block, Execution, Interpreter, Mode
+from rvsim.engine.block import NEVER, Block, Execution, Mode
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.cache import entry_name
 from rvsim.engine.jit.discover import Key, RegionPlan, as_step, discover
 from rvsim.engine.jit.llvm_there import NoLlvm
@@ -112,7 +113,8 @@ class Jit:
                 return
             native = self.compile(plan)
             self._kept.setdefault(entry, []).append(native)
-            self._code.keep(_name(block, entry), native.region)
+            if not self.interp.stops:  # code that is cut at stops is for this run only
+                self._code.keep(_name(block, entry), native.region)
         self._install(block, entry, native)
 
     def forget(self, page: int) -> Collection[int]:
@@ -135,6 +137,10 @@ class Jit:
         if sum(map(len, self._kept.values())) > _MOST_KEPT:
             self._kept = {native.region.entry: [native] for native in self.regions}
         return {native.region.entry[0] for native in gone}
+
+    def stops_changed(self) -> None:
+        """Find no more what is cut at stops that there may be no longer."""
+        self._kept = {native.region.entry: [native] for native in self.regions}
 
     # -- what ran
 
@@ -159,13 +165,20 @@ class Jit:
 
     def _find(self, block: Block, entry: Entry) -> Native | None:
         for native in self._kept.get(entry, ()):
-            if native.region.is_for(self.interp.memory):
+            if self._may_run(native):
                 return native
         loaded = self._code.load(_name(block, entry), entry)
-        if loaded is not None:
+        if loaded is not None and self._may_run(loaded):
             self.loaded += 1
             self._kept.setdefault(entry, []).append(loaded)
-        return loaded
+            return loaded
+        return None
+
+    def _may_run(self, native: Native) -> bool:
+        """Whether it is for the code that there is, and runs past no stop."""
+        region = native.region
+        stopped = any(region.touches(pc, pc + 1) for pc in self.interp.stops)
+        return not stopped and region.is_for(self.interp.memory)
 
     def _install(self, block: Block, entry: Entry, native: Native) -> None:
         for covered in native.region.blocks:

@@ -13,7 +13,7 @@ from typing import Any, Final
 from llvmlite import ir
 
 from rvsim.config import Config
-from rvsim.engine.interp import Mode
+from rvsim.engine.block import Mode
 from rvsim.engine.jit.arrays import ArraySlots
 from rvsim.engine.jit.counting import CountersLowerer, counted_plan
 from rvsim.engine.jit.discover import BasicBlock, Key, RegionPlan, Step

@@ -17,6 +17,7 @@ from rvsim.engine.jit.counters import SYMBOL, RegionCounters
 from rvsim.engine.jit.discover import RegionPlan
 from rvsim.engine.jit.llvm_there import need_llvm
 from rvsim.engine.jit.region import CompiledRegion, Covered, numbered_mode
+from rvsim.engine.traits import CodeTraits
 from rvsim.hart.memory import GuestFault
 from rvsim.hart.state import RECORD, RING, SLOT
 from rvsim.host.processor import Host, find_host
@@ -148,13 +149,12 @@ class NativeCode:
         if self._folder is None:
             return None
         interp = self.interp
-        return open_cache(
-            interp.config,
-            self._folder,
-            counts=self._counts,
-            core="" if interp.cost is None else repr(interp.cost.core),
+        traits = CodeTraits(
+            timing="" if interp.cost is None else repr(interp.cost.core),
             records=interp.ring is not None,
+            counts=self._counts,
         )
+        return open_cache(interp.config, self._folder, traits)
 
     def load(self, name: str, entry: tuple[int, int]) -> Native | None:
         """A region of this name and entry from the cache, for the code in memory.

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from hashlib import sha256
 from typing import Final, NamedTuple
 
-from rvsim.engine.interp import Mode
+from rvsim.engine.block import Mode
 from rvsim.engine.jit.discover import RegionPlan
 from rvsim.hart.memory import Memory, X
 from rvsim.vec.shapes import Known

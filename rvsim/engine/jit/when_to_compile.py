@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Collection
 from typing import Final, NamedTuple
 
-from rvsim.engine.interp import Block, Interpreter
+from rvsim.engine.block import Block
+
+from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.discover import RegionPlan
 from rvsim.insn.registry import Insn
 from rvsim.insn.units import Unit
