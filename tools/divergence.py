@@ -15,7 +15,6 @@ import numpy as np
 import numpy.typing as npt
 
 from rvsim.engine.block import Mode
-
 from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.discover import RegionPlan, discover
 from rvsim.engine.jit.engine import Jit

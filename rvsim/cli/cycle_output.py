@@ -34,7 +34,7 @@ class Run:
 
 def measured(file: str, guest: Guest, options: CycleOptions, *, quiet: bool = False) -> Run:
     """Run a program and count its cycles; what it writes goes to stderr, or is kept if `quiet`."""
-    machine = Machine(note=note, statistics=True, cost=options.loaded_core, **guest.machine)
+    machine = Machine(guest.options, note=note, statistics=True, cost=options.loaded_core)
     to = None if quiet else sink(sys.stderr)
     execution.load(machine, file, guest, to, to)
     measure = options.on(machine)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import signal
 import sys
 import threading
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -22,13 +21,8 @@ from rvsim.errors import RvsimError
 from rvsim.profiles import DEFAULT_CPU
 
 if TYPE_CHECKING:
-    from rvsim.machine import Machine, RunResult
+    from rvsim.machine import Machine, RunOptions, RunResult
 
-_NO_WAY_OUT: Final = (
-    "it has made no system call: a bare-metal image ends by a store to its symbol tohost,"
-    " and this file has no such symbol"
-)
-_BETWEEN_LOOKS: Final = 5000
 _NOTED: Final = "rvsim.noted"
 _GUEST_ARGS: Final = "rvsim.guest_args"
 
@@ -52,10 +46,10 @@ class GuestCommand(click.Command):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """What the command line says of the program and its machine; `machine` is for `Machine`."""
+    """What the command line says of the program and its machine; and for how long it runs."""
 
     args: list[str]
-    machine: dict[str, Any]
+    options: RunOptions
     load: dict[str, Any]
     max_insns: int | None
     timeout: float | None
@@ -73,9 +67,11 @@ class Guest:
         machine["memory_size"] = machine.pop("memory")
         if machine["cpu"] is None:
             del machine["cpu"]
+        from rvsim.machine import RunOptions
+
         return Guest(
             ctx.meta.get(_GUEST_ARGS, []),
-            machine,
+            RunOptions(**machine),
             {name: values.pop(name) for name in GUEST_OPTIONS},
             values.pop("max_insns"),
             values.pop("timeout"),
@@ -119,26 +115,19 @@ def run(machine: Machine, guest: Guest, ended: Callable[[], object] = lambda: No
     return result
 
 
-def run_until(
-    machine: Machine, guest: Guest, enough: Callable[[], bool], start: int = 0
-) -> RunResult | None:
-    """The same, but no longer than until there is `enough`, which is asked now and then.
+def run_until_enough(machine: Machine, guest: Guest, last: int) -> RunResult | None:
+    """The same, but no further than an observer lets it, and no more than `last` instructions.
 
-    That is not before instruction `start`.  None if there was enough.
+    None if it was one of these that ended the run.
     """
-    left = guest.max_insns
-    deadline = None if guest.timeout is None else time.monotonic() + guest.timeout
+    asked = guest.max_insns
+    most = last if asked is None else min(asked, last)
     with _place_of_interrupt(machine):
-        while not enough():
-            count = max(_BETWEEN_LOOKS, start - machine.state["instret"])
-            count = count if left is None else min(left, count)
-            timeout = None if deadline is None else max(0.0, deadline - time.monotonic())
-            result = machine.run(max_insns=count, timeout=timeout)
-            left = None if left is None else left - count
-            if result.reason != "max_insns" or left == 0:
-                _report(guest, machine, result)
-                return result
-    return None
+        result = machine.run(max_insns=most, timeout=guest.timeout)
+    if result.reason == "stop" or (result.reason == "max_insns" and most != asked):
+        return None
+    _report(guest, machine, result)
+    return result
 
 
 def executable(file: str, cpu: str) -> str:
@@ -236,5 +225,6 @@ def _report(guest: Guest, machine: Machine, result: RunResult) -> None:
         done = f"{result.instret} instructions"
         where = machine.place(machine.state["pc"])
         click.echo(f"rvsim: limit {limit} reached after {done}, at {where}", err=True)
-        if machine.process is not None and not machine.process.has_called:
-            click.echo(f"  {_NO_WAY_OUT}", err=True)
+        no_way_out = machine.environment.no_way_out()
+        if no_way_out is not None:
+            click.echo(f"  {no_way_out}", err=True)

@@ -13,7 +13,9 @@ from typing import IO, Any, Final, Self
 
 from rvsim.cli.console import show, table
 from rvsim.errors import RvsimError
+from rvsim.hart.initial import Initial
 from rvsim.host.outputs import OutputPlace
+from rvsim.host.processor import check_host
 from rvsim.machine import RunResult
 from rvsim.perf import Profile
 from rvsim.trace.counters import Counts
@@ -152,12 +154,12 @@ def run_as_json(
             "vl_policy": config.vl_policy,
             "reserved": config.reserved,
             "user_counters": config.user_counters,
-            "syscall_vector": result.machine.syscall_vector,
-            "initial": str(result.machine.initial),
+            "syscall_vector": result.machine.options.syscall_vector,
+            "initial": str(Initial.parse(result.machine.options.initial)),
             "reduction_order": config.reduction_order,
             "reduction_seed": config.reduction_seed,
             "host_float": config.host_float,
-            "host": result.machine.host,
+            "host": check_host(result.machine.options.host),
             "memory_bytes": result.machine.memory.limit,
         },
         "reason": result.reason,

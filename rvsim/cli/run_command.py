@@ -139,11 +139,11 @@ def _make_machine(options: Options, traces: Traces | None, progress: Progress) -
     statistics = bool(options.stats or options.json or options.show_cycles)
     timed = options.show_cycles or (traces is not None and traces.need_cost)
     return Machine(
+        options.guest.options,
+        observers=traces.observers() if traces is not None else (),
         note=progress.behind(note),
         statistics=statistics,
         cost=options.cycles.loaded_core if timed else None,
-        **(traces.hooks() if traces is not None else {}),
-        **options.guest.machine,
     )
 
 

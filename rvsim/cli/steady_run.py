@@ -9,6 +9,8 @@ from rvsim.cli import execution
 from rvsim.cli.console import note
 from rvsim.cli.cycle_options import CycleOptions, note_unknown
 from rvsim.cli.execution import Guest
+from rvsim.cost.batch import Batch
+from rvsim.engine.observer import Batches
 from rvsim.machine import ALL_INSNS, Machine, RunResult
 from rvsim.perf import Region, find_region
 from rvsim.trace.session import NothingTraced
@@ -34,21 +36,25 @@ def steady_run(
     kept = FirstRows()
     stop = start + _LONG_ENOUGH if start else ALL_INSNS.stop
     machine = Machine(
+        guest.options,
+        observers=[Batches(lambda batch: _keep(kept, batch, machine), range(start, stop))],
         note=note,
         statistics=start > 0,  # as in the run before, whose compiled code is used again
         cost=options.loaded_core,
-        timed=kept.batch,
-        timed_range=range(start, stop),
-        **guest.machine,
     )
     execution.load(machine, file, guest, output, output)
     assert machine.image is not None
     kept.regions = within or [find_region(text, machine.image.symbols) for text in options.roi]
-    result = execution.run_until(
-        machine, guest, lambda: kept.enough or machine.state["instret"] >= stop, start
-    )
+    result = execution.run_until_enough(machine, guest, stop)
     if not kept.steps:
         where = " or ".join(options.roi) or "the program"
         raise NothingTraced(f"nothing to show: no instruction of {where} executed")
     note_unknown(machine)
     return machine, kept, result
+
+
+def _keep(kept: FirstRows, batch: Batch, machine: Machine) -> None:
+    """Keep what is wanted of a batch, and stop the run where that is enough."""
+    kept.batch(batch)
+    if kept.enough:
+        machine.stop()

@@ -117,24 +117,3 @@ def each_row(batch: Batch) -> Iterator[tuple[Decoded, Row]]:
     """The instructions of a batch with their rows, one by one."""
     for number, row in zip(batch.rows["code"].tolist(), Rows()(batch).tolist(), strict=True):
         yield batch.code[number], Row(*row)
-
-
-class KeptRows:
-    """Keeps what a run hands over, of all instructions or of a range of their numbers."""
-
-    def __init__(self, window: range | None = None) -> None:
-        self._window = window
-        self._batches: list[Batch] = []
-
-    def batch(self, batch: Batch) -> None:
-        """Keep what is wanted of a batch."""
-        if self._window is not None:
-            numbers = batch.rows["instret"]
-            batch = batch.where((numbers >= self._window.start) & (numbers < self._window.stop))
-        if len(batch.rows):
-            self._batches.append(batch)
-
-    def table(self) -> npt.NDArray[Any]:
-        """All rows so far, as `ROW_DTYPE`."""
-        make = Rows()
-        return np.concatenate([np.zeros(0, ROW_DTYPE), *map(make, self._batches)])

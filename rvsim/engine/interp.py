@@ -217,7 +217,8 @@ class Interpreter:
                     block = blocks.whole[pc] = self._block(pc, blocks.mode, limit)
                     clock = 1  # generating code takes long
                 except GuestFault as fault:
-                    return self._trap(PAGE_FAULT["fetch"], pc, fault.addr, "instruction fetch"), fuel
+                    trap = Trap(PAGE_FAULT["fetch"], pc, fault.addr, "instruction fetch")
+                    return self._told(None, trap), fuel
             if len(block.calls) > fuel:
                 block = blocks.singles.get(pc)
                 if block is None:
@@ -307,16 +308,16 @@ class Interpreter:
         at = self._leave(block, done)
         if isinstance(stop, GuestFault):
             why = f"{stop.access} page fault"
-            return self._trap(PAGE_FAULT[stop.access], at.pc, stop.addr, why)
+            return self._told(at, Trap(PAGE_FAULT[stop.access], at.pc, stop.addr, why))
         # mtval of an illegal instruction is the instruction itself, whoever refused it.
         tval = at.word if stop.cause == Cause.ILLEGAL_INSTRUCTION else stop.tval
-        return self._trap(Cause(stop.cause), at.pc, tval, stop.why)
+        return self._told(at, Trap(Cause(stop.cause), at.pc, tval, stop.why))
 
-    def _trap(self, cause: Cause, pc: int, tval: int, why: str) -> Trap:
-        """A trap, which the observer is told: machine mode has no pages."""
-        cause = without_pages(cause) if self.config.has((MACHINE,)) else cause
-        trap = Trap(cause, pc, tval, why)
-        self.observer.trapped(trap)
+    def _told(self, d: Decoded | None, trap: Trap) -> Trap:
+        """The trap as this hart has it, and as the observer is told: machine mode has no pages."""
+        if self.config.has((MACHINE,)):
+            trap = replace(trap, cause=without_pages(trap.cause))
+        self.observer.trapped(d, trap)
         return trap
 
     def _leave(self, block: Block, done: int) -> Decoded:

@@ -13,7 +13,7 @@ An observer declares its `needs`, and engines stay native where these allow it:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from enum import Flag, auto
 from typing import TYPE_CHECKING, Any, Final
 
@@ -64,8 +64,11 @@ class Observer:
     def retired(self, d: Decoded) -> None:
         """An instruction is done."""
 
-    def trapped(self, trap: Trap) -> None:
-        """An instruction has ended in a trap; an ecall does, before the system call is made."""
+    def trapped(self, d: Decoded | None, trap: Trap) -> None:
+        """An instruction has ended in a trap, or could not be fetched and is None.
+
+        An ecall does too, before the system call is made.
+        """
 
     def batch(self, batch: Batch) -> None:
         """Instructions with their times, in the order in which they executed."""
@@ -78,6 +81,19 @@ class Statistics(Observer):
 
     def accesses(self, names: Mapping[str, Any], state: State) -> Mapping[str, Any]:
         return counting(names, state)
+
+
+class Batches(Observer):
+    """Calls `listener` with the times of the instructions of a window."""
+
+    needs = Need.RECORDS
+
+    def __init__(self, listener: Callable[[Batch], object], window: range = ALL_INSNS) -> None:
+        self._listener = listener
+        self.window = window
+
+    def batch(self, batch: Batch) -> None:
+        self._listener(batch)
 
 
 class Observers(Observer):
@@ -93,6 +109,8 @@ class Observers(Observer):
         self.needs = Need.NOTHING
         for observer in self._all:
             self.needs |= observer.needs
+        self._of_instructions = self._with(Need.INSTRUCTIONS)
+        self._of_traps = self._with(Need.TRAPS)
         self._of_records = self._with(Need.RECORDS)
         self.window = _hull([observer.window for observer in self._of_records])
 
@@ -106,12 +124,12 @@ class Observers(Observer):
         return replaced
 
     def retired(self, d: Decoded) -> None:
-        for observer in self._with(Need.INSTRUCTIONS):
+        for observer in self._of_instructions:
             observer.retired(d)
 
-    def trapped(self, trap: Trap) -> None:
-        for observer in self._with(Need.TRAPS):
-            observer.trapped(trap)
+    def trapped(self, d: Decoded | None, trap: Trap) -> None:
+        for observer in self._of_traps:
+            observer.trapped(d, trap)
 
     def batch(self, batch: Batch) -> None:
         for observer in self._of_records:

@@ -86,6 +86,19 @@ class Image:
         """Where a bare-metal program writes to end; a program without it is one for Linux."""
         return self.symbols.address("tohost")
 
+    def place(self, pc: int) -> str:
+        """``0x1000a in main+0x1a (gemm.c:41)``, as far as symbols and lines know."""
+        text = f"{pc:#x}"
+        symbol = self.symbols.lookup(pc)
+        if symbol is not None:
+            text += f" in {symbol[0]}+{symbol[1]:#x}"
+        line = self.lines.line(pc)
+        if line is not None:
+            text += f" ({os.path.basename(line[0])}:{line[1]})"
+        elif self.lines.why_unknown is not None:
+            text += f" (file:line unknown: {self.lines.why_unknown})"
+        return text
+
 
 def load_elf(
     source: str | os.PathLike[str] | bytes,

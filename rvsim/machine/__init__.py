@@ -1,5 +1,22 @@
-"""The machine: memory, a hart, what surrounds the program, and the engine that runs it."""
+"""The machine: memory, harts, what surrounds the program, and what listens to its run."""
 
-from rvsim.machine.machine import ALL_INSNS, LIMIT_REACHED, Machine, RunResult
+from rvsim.engine.observer import ALL_INSNS, Need, Observer, Statistics
+from rvsim.machine.environment import LIMIT_REACHED, Ending, Environment
+from rvsim.machine.hart import Hart
+from rvsim.machine.machine import Machine
+from rvsim.machine.options import RunOptions
+from rvsim.machine.result import RunResult
 
-__all__ = ["ALL_INSNS", "LIMIT_REACHED", "Machine", "RunResult"]
+__all__ = [
+    "ALL_INSNS",
+    "LIMIT_REACHED",
+    "Ending",
+    "Environment",
+    "Hart",
+    "Machine",
+    "Need",
+    "Observer",
+    "RunOptions",
+    "RunResult",
+    "Statistics",
+]

@@ -6,7 +6,7 @@ from dataclasses import dataclass, fields, replace
 from typing import TYPE_CHECKING, Any, Final, Literal
 
 from rvsim.config import Config, Reserved, SyscallVector, UserCounters, VlPolicy
-from rvsim.errors import RvsimError
+from rvsim.errors import RvsimError, did_you_mean
 from rvsim.hart.initial import Initial
 from rvsim.host.processor import check_host
 from rvsim.profiles import DEFAULT_CPU, make_config, one_of
@@ -104,7 +104,9 @@ class RunOptions:
         """
         for name in changes:
             if name not in OPTION_NAMES:
-                raise RvsimError(f"there is no option {name}", hint=closest(name, OPTION_NAMES))
+                raise RvsimError(
+                    f"there is no option {name}", hint=did_you_mean(name, OPTION_NAMES)
+                )
         return replace(self, **changes)
 
 

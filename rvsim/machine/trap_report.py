@@ -103,10 +103,9 @@ def _rule(machine: Machine, trap: Trap) -> Iterator[str]:
             "Linux discards vector state at each system call (since 6.5): the call at"
             f" {machine.place(call)} has left vtype vill and all ones in the registers"
         )
-    if machine.bare is not None:
-        why = machine.bare.unhandled(trap, machine.state)
-        if why is not None:
-            yield why
+    why = machine.environment.explain(machine.hart, trap)
+    if why is not None:
+        yield why
 
 
 def _took_vtype_away(machine: Machine, trap: Trap) -> int | None:

@@ -15,12 +15,11 @@ from typing import Any, Final, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from rvsim.engine.binding import namespace
-from rvsim.hart.state import F_BASE, SLOT
+from rvsim.engine.observer import Need, Observer
+from rvsim.hart.state import F_BASE, SLOT, State
 from rvsim.hart.traps import Trap
 from rvsim.insn.base.csrs import CSRS
 from rvsim.insn.decode import Decoded
-from rvsim.machine import Machine
 
 Array = npt.NDArray[Any]
 
@@ -62,14 +61,15 @@ _CSR_NUMBERS: Final = {csr.name: number for number, csr in CSRS.items() if csr.n
 _VTYPE_NUMBERS: Final = {name: _CSR_NUMBERS.pop(name) for name in ("vl", "vtype")}
 
 
-class Recorder:
+class Recorder(Observer):
     """Collects what one machine does, and hands it to consumers an instruction at a time.
 
-    It is made first and listens to the machine that is made with it:
-
     >>> recorder = Recorder([lambda insn, events: print([e.kind.name for e in events])])
-    >>> machine = Machine(**recorder.hooks())
+    >>> from rvsim.machine import Machine
+    >>> machine = Machine(observers=[recorder])
     """
+
+    needs = Need.INSTRUCTIONS | Need.ACCESSES | Need.TRAPS
 
     def __init__(self, consumers: Iterable[Consumer]) -> None:
         self.consumers = list(consumers)
@@ -78,27 +78,21 @@ class Recorder:
         self._registers: list[Event] = []
         self._vtype: list[Event] = []
 
-    def hooks(self) -> dict[str, Any]:
-        """Keyword arguments for `Machine`."""
-        return {"names": self.names, "retired": self.retired, "trapped": self.trapped}
-
     # -- what the engine calls
 
-    def names(self, machine: Machine) -> dict[str, Any]:
-        """Replacements for the engine's memory accesses, and its logs of register writes."""
-        self._machine = machine
-        self._words = machine.state.words
-        self._vlenb = machine.state.vlenb
-        original = namespace(machine.state, machine.memory)
+    def accesses(self, names: Mapping[str, Any], state: State) -> dict[str, Any]:
+        """The engine's memory accesses, each logged, and its logs of register writes."""
+        self._words = state.words
+        self._vlenb = state.vlenb
         return {
-            **self.memory_names(original),
+            **self._memory_accesses(names),
             "log_x": self._log_x,
             "log_f": self._log_f,
             "log_v": self._log_v,
             "log_csr": self._log_csr,
         }
 
-    def memory_names(self, names: Mapping[str, Any]) -> dict[str, Any]:
+    def _memory_accesses(self, names: Mapping[str, Any]) -> dict[str, Any]:
         """The memory accesses among `names`, each logged."""
         logged: dict[str, Any] = {}
         for size in (1, 2, 4, 8):
@@ -116,14 +110,8 @@ class Recorder:
         end = Event(EventKind.RETIRE, addr=words[SLOT["pc"]], value=words[SLOT["instret"]])
         self._hand_over(d, end)
 
-    def trapped(self, trap: Trap) -> None:
+    def trapped(self, d: Decoded | None, trap: Trap) -> None:
         """The instruction ended in a trap; an ecall does too, before the system call is made."""
-        from rvsim.hart.memory import GuestFault
-
-        try:
-            d = self._machine.interp.decode_at(trap.pc)
-        except GuestFault:
-            d = None
         self._hand_over(d, Event(EventKind.TRAP, trap.cause, addr=trap.pc, value=trap.tval))
 
     def _hand_over(self, d: Decoded | None, end: Event) -> None:

@@ -6,9 +6,10 @@ import importlib
 from collections.abc import Callable, Sequence
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from rvsim.cost.batch import Batch
+from rvsim.engine.observer import Batches, Observer
 from rvsim.errors import RvsimError
 from rvsim.host.deferred_signals import InterruptsLater
 from rvsim.insn.decode import Decoded
@@ -41,12 +42,12 @@ class NothingTraced(RvsimError):
 
 
 class Traces:
-    """Makes the hooks for a machine; within ``with``, `open` begins the files.
+    """Makes the observers of a machine; within ``with``, `open` begins the files.
 
     What is outside the `window` is not even looked at.
 
     >>> traces = Traces([Wanted("npy", "/no/such/folder/rows.npy")])
-    >>> machine = Machine(cost="x60", **traces.hooks())
+    >>> machine = Machine(cost="x60", observers=traces.observers())
     >>> with traces:
     ...     traces.open(machine, Selection())
     Traceback (most recent call last):
@@ -68,13 +69,13 @@ class Traces:
         """Whether the machine must have a cost model."""
         return any(KINDS[trace.kind].writer for trace in self.wanted)
 
-    def hooks(self) -> dict[str, Any]:
-        """Keyword arguments for `Machine`."""
-        found: dict[str, Any] = {}
+    def observers(self) -> list[Observer]:
+        """For the machine whose run is traced."""
+        found: list[Observer] = []
         if self.need_cost:
-            found |= {"timed": self._batch, "timed_range": self._window.numbers}
+            found.append(Batches(self._batch, self._window.numbers))
         if any(trace.kind == "spike" for trace in self.wanted):
-            found |= Recorder([self._instruction]).hooks()
+            found.append(Recorder([self._instruction]))
         return found
 
     def show_progress(self, progress: Callable[[int], object]) -> None:

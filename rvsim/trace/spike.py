@@ -17,6 +17,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Final
 
+from rvsim.config import MACHINE
 from rvsim.insn.base.csrs import CSRS
 from rvsim.insn.base.machine_csrs import M_MODE
 from rvsim.insn.decode import Decoded
@@ -40,15 +41,15 @@ class SpikeLog:
     """Writes the log of one machine to a file.
 
     >>> log = SpikeLog()
-    >>> machine = Machine(**log.hooks())
+    >>> machine = Machine(observers=[log.recorder])
     >>> log.open(machine, "/no/such/folder/log")
     Traceback (most recent call last):
     rvsim.errors.RvsimError: cannot write /no/such/folder/log: No such file or directory
     """
 
     def __init__(self) -> None:
-        recorder = Recorder([self.instruction])
-        self.hooks = recorder.hooks
+        self.recorder = Recorder([self.instruction])
+        """The observer that the machine is made with."""
         self._file: TraceFile | None = None
         self._selection = Selection()
         self._vl = 0
@@ -74,7 +75,7 @@ class SpikeLog:
         if self._file is None:
             return
         privilege, self._privilege = self._privilege, self._machine.state["privilege"]
-        if events[-1].kind == EventKind.TRAP and self._machine.bare is not None:
+        if events[-1].kind == EventKind.TRAP and self._machine.config.has((MACHINE,)):
             self._privilege = M_MODE
         if d is None or events[-1].kind == EventKind.TRAP:
             return

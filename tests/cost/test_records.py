@@ -15,6 +15,7 @@ import pytest
 from rvsim.cost.batch import Batch
 from rvsim.cost.ring import BATCH
 from rvsim.engine.jit.engine import Jit
+from rvsim.engine.observer import Batches
 from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
@@ -54,7 +55,7 @@ def recorded(program: Path, max_insns: int, threshold: int | None) -> tuple[list
         cost="x60",
         engine="numpy" if threshold is None else "jit",
         cache=False,
-        timed=batches.append,
+        observers=[Batches(batches.append)],
     )
     if threshold is not None:
         machine.interp.jit = Jit(machine.interp, threshold)
@@ -129,7 +130,7 @@ def test_records_tell_what_was_accessed() -> None:
         heard.append((lowest, sum(e.size for e in accesses)))
 
     batches: list[Batch] = []
-    machine = Machine(cost="x60", timed=batches.append, **Recorder([listen]).hooks())
+    machine = Machine(cost="x60", observers=[Batches(batches.append), Recorder([listen])])
     machine.load(assemble(ACCESSES))
     machine.run()
     told = [pair for b in batches for pair in zip(b.rows["addr"], b.rows["size"], strict=True)]
@@ -152,8 +153,7 @@ def test_a_range_has_the_records_that_the_whole_run_has(window: range) -> None:
             cost="x60",
             cache=False,
             statistics=True,
-            timed=batches.append,
-            timed_range=timed_range,
+            observers=[Batches(batches.append, timed_range)],
         )
         machine.load(elf)
         result = machine.run()
@@ -175,11 +175,11 @@ def test_native_code_takes_turns_with_and_without_records(
     monkeypatch: pytest.MonkeyPatch, name: str
 ) -> None:
     """Whatever has been compiled when they begin and end, anywhere in a block."""
-    monkeypatch.setattr("rvsim.machine.machine._new_jit", lambda interp, **_: Jit(interp, 1))
+    monkeypatch.setattr("rvsim.machine.hart._jit_maker", lambda interp, *_: lambda: Jit(interp, 1))
     elf = assemble(PROGRAM.format(body=LOOPS[name], rounds=60))
     (whole,), _ = recorded(elf, 1 << 20, None)
     batches: list[Batch] = []
-    machine = Machine(cost="x60", timed=batches.append, timed_range=range(101, 203))
+    machine = Machine(cost="x60", observers=[Batches(batches.append, range(101, 203))])
     machine.load(elf)
     machine.run()
     numbers = whole.rows["instret"]
@@ -201,7 +201,7 @@ def test_a_wait_may_be_charged_to_what_came_before_the_records() -> None:
     elsewhere = next(i for i, pc in enumerate(charged) if pc != own[i])
     assert charged[elsewhere] not in own[elsewhere:]
     batches: list[Batch] = []
-    machine = Machine(cost="x60", timed=batches.append, timed_range=range(elsewhere, 100))
+    machine = Machine(cost="x60", observers=[Batches(batches.append, range(elsewhere, 100))])
     machine.load(elf)
     machine.run()
     assert batches[0].rows["charged"].tolist() == charged[elsewhere:]

@@ -19,6 +19,7 @@ from rvsim.cost.batch import Batch
 from rvsim.cost.formula import CYCLE
 from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.engine import Jit
+from rvsim.engine.observer import Batches
 from rvsim.hart.memory import R, X
 from rvsim.insn.decode import Decoded
 from rvsim.machine import Machine
@@ -60,10 +61,9 @@ class Costed(Bare):
         self.listen(None)
 
     def listen(self, recorder: Recorder | None) -> None:
-        hooks = {} if recorder is None else recorder.hooks()
-        if recorder is not None:
-            hooks["names"] = recorder.names(self)  # type: ignore[arg-type]
-        self.interp = Interpreter(self.config, self.state, self.memory, cost=self.cost, **hooks)
+        self.interp = Interpreter(
+            self.config, self.state, self.memory, cost=self.cost, observer=recorder
+        )
         self.interp.begin_anew(self.ring, None)
 
 
@@ -149,7 +149,7 @@ def compare_loop(seed: int) -> None:
     found = []
     for compiled in (False, True):
         batches: list[Batch] = []
-        hart = Machine(engine="numpy", cost="x60", timed=batches.append, **options)  # type: ignore[arg-type]
+        hart = Machine(engine="numpy", cost="x60", observers=[Batches(batches.append)], **options)  # type: ignore[arg-type]
         before = list(vp.prologue(hart.config))
         hart.load(loop(hart.config, seed, before))
         hart.run(max_insns=len(before))

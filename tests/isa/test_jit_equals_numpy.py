@@ -14,13 +14,12 @@ from functools import cache
 import pytest
 
 from rvsim.config import Config
-from rvsim.engine.binding import namespace
 from rvsim.engine.block import Mode
 from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.discover import RegionPlan, discover
 from rvsim.engine.jit.engine import Jit
 from rvsim.engine.jit.native import Native
-from rvsim.engine.traffic import counting
+from rvsim.engine.observer import Statistics
 from rvsim.hart.memory import PAGE, Memory, R, X
 from rvsim.hart.state import State
 from rvsim.hart.traps import Trap
@@ -59,8 +58,7 @@ def new_memory() -> Memory:
 @cache
 def engine(config: Config, counts: bool = False) -> Interpreter:
     state, memory = State(config.vlen), new_memory()
-    names = counting(namespace(state, memory), state) if counts else {}
-    return Interpreter(config, state, memory, names=names)
+    return Interpreter(config, state, memory, observer=Statistics() if counts else None)
 
 
 @dataclass(frozen=True, slots=True)

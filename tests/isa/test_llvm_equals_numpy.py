@@ -12,7 +12,6 @@ from dataclasses import dataclass, replace
 import pytest
 
 from rvsim.engine.block import Mode
-
 from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.compile import link, object_code
 from rvsim.hart.memory import PAGE, GuestFault, Memory

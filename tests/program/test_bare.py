@@ -425,7 +425,7 @@ def test_an_image_below_which_there_is_no_memory_is_refused() -> None:
 
 def test_the_commit_log_shows_the_privilege_and_each_message_once(tmp_path) -> None:
     spike = SpikeLog()
-    machine = Machine(GENERIC, **spike.hooks())
+    machine = Machine(GENERIC, observers=[spike.recorder])
     machine.load(
         build(f"{INSTALL} la t0, user\n csrw mepc, t0\n mret\n user: ecall\n finish 0\n{HANDLER}")
     )

@@ -8,11 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from rvsim.engine.binding import namespace
-
 from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.engine import Jit
-from rvsim.engine.traffic import Traffic, counting
+from rvsim.engine.observer import Statistics
+from rvsim.engine.traffic import Traffic
 from rvsim.hart.memory import PAGE
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
@@ -39,8 +38,7 @@ def executed(interp: Interpreter) -> Counter[tuple[object, ...]]:
 def run_counted(
     bare: Bare, max_insns: int, *, compiled: bool, cache: Path | None = None
 ) -> Counted:
-    names = counting(namespace(bare.state, bare.memory), bare.state)
-    bare.interp = Interpreter(bare.config, bare.state, bare.memory, names=names)
+    bare.interp = Interpreter(bare.config, bare.state, bare.memory, observer=Statistics())
     if compiled:
         bare.interp.jit = Jit(bare.interp, threshold=1, counts=True, cache=cache)
     bare.run(max_insns)

@@ -56,7 +56,7 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 def profiled(program: Path, out: Path, *regions: str, first: int = 0) -> Profile:
     """The profile of a run, or of a part of it."""
     traces = Traces([Wanted("callgrind", str(out))])
-    machine = Machine(cost="x60", **traces.hooks())
+    machine = Machine(cost="x60", observers=traces.observers())
     machine.load(program)
     assert machine.image is not None
     found = [find_region(name, machine.image.symbols) for name in regions]

@@ -74,7 +74,7 @@ def test_what_fits_on_the_disk_can_be_read(tmp_path: Path, kind: str, size: int)
     """A file that has a beginning and an end has them, however full the disk is."""
     path = tmp_path / "trace"
     traces = Traces([Wanted(kind, str(path))])
-    machine = Machine(cost="x60", **traces.hooks())
+    machine = Machine(cost="x60", observers=traces.observers())
     machine.load(elf([FOREVER]))
 
     def run() -> None:
@@ -123,7 +123,7 @@ def test_rows_until_the_disk_is_full(tmp_path: Path, suffix: str) -> None:
     """The run goes on; other traces are complete."""
     paths = [tmp_path / f"rows.npy{suffix}", tmp_path / "log"]
     traces = Traces([Wanted("npy", str(paths[0])), Wanted("spike", str(paths[1]))])
-    machine = Machine(cost="x60", **traces.hooks())
+    machine = Machine(cost="x60", observers=traces.observers())
     machine.load(elf([FOREVER]))
     limit = 30_000 if suffix else 1_000_000
 
@@ -145,7 +145,7 @@ def test_rows_until_the_disk_is_full(tmp_path: Path, suffix: str) -> None:
 def test_a_parquet_file_that_is_not_complete_is_removed(tmp_path: Path) -> None:
     path = tmp_path / "rows.parquet"
     traces = Traces([Wanted("parquet", str(path))])
-    machine = Machine(cost="x60", **traces.hooks())
+    machine = Machine(cost="x60", observers=traces.observers())
     machine.load(elf([FOREVER]))
 
     def run() -> None:
@@ -163,7 +163,7 @@ def test_only_files_are_removed(tmp_path: Path) -> None:
     """A pipe is not, nor a device; each of several failures is told."""
     pipes = [tmp_path / "parquet", tmp_path / "kanata"]
     traces = Traces([Wanted(pipe.name, str(pipe)) for pipe in pipes])
-    machine = Machine(cost="x60", **traces.hooks())
+    machine = Machine(cost="x60", observers=traces.observers())
     machine.load(elf([FOREVER]))
     for pipe in pipes:
         os.mkfifo(pipe)
@@ -188,7 +188,7 @@ def test_without_pyarrow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, name: 
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     kind = "parquet" if name.endswith("parquet") else "spike"
     traces = Traces([Wanted(kind, str(tmp_path / name))])
-    machine = Machine(cost="x60", **traces.hooks())
+    machine = Machine(cost="x60", observers=traces.observers())
     with pytest.raises(RvsimError, match="needs pyarrow") as caught:
         traces.open(machine, Selection())
     assert caught.value.hint == "it comes with: pip install 'rvsim-x60[trace]'"

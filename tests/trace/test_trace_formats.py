@@ -36,7 +36,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for suffix in (".gz", ".zst"):
         wanted += [Wanted(kind, str(folder / f"rows.{kind}{suffix}")) for kind in ("npy", "kanata")]
     traces = Traces(wanted)
-    machine = Machine(cost="x60", **traces.hooks())
+    machine = Machine(cost="x60", observers=traces.observers())
     machine.load(build_kernel("softmax_f16"))
     with traces:
         traces.open(machine, Selection(Window(3000, 4000)))

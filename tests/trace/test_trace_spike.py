@@ -28,7 +28,7 @@ def record(*steps: Step, **options: object) -> list[tuple[str, list[Event]]]:
         found.append((name, list(events)))
 
     recorder = Recorder([consume])
-    machine = Machine(**recorder.hooks(), **options)  # type: ignore[arg-type]
+    machine = Machine(observers=[recorder], **options)  # type: ignore[arg-type]
     machine.load(elf(steps, CONTENT))
     machine.run(max_insns=100)
     return found
@@ -43,7 +43,7 @@ def events_of(name: str, *steps: Step, **options: object) -> list[Event]:
 def log_of(tmp_path: Path, *steps: Step, skip: int = 0, **options: object) -> list[str]:
     """Lines of the log without ``core   0: 0``, pc and word."""
     log = SpikeLog()
-    machine = Machine(**log.hooks(), **options)  # type: ignore[arg-type]
+    machine = Machine(observers=[log.recorder], **options)  # type: ignore[arg-type]
     machine.load(elf([*steps, *exit_with(0)], CONTENT))
     log.open(machine, str(tmp_path / "log"))
     machine.run(max_insns=100)
@@ -228,6 +228,6 @@ def test_traps_and_ecalls_have_no_line(tmp_path: Path) -> None:
 
 def test_path_that_cannot_be_written(tmp_path: Path) -> None:
     log = SpikeLog()
-    machine = Machine(**log.hooks())
+    machine = Machine(observers=[log.recorder])
     with pytest.raises(RvsimError, match=r"cannot write .*: Is a directory"):
         log.open(machine, str(tmp_path))

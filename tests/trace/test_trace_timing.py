@@ -10,6 +10,7 @@ import pytest
 
 from rvsim.cost.batch import Batch
 from rvsim.cost.rows import ROW_DTYPE, Row, each_row
+from rvsim.engine.observer import Batches
 from rvsim.errors import RvsimError
 from rvsim.machine import Machine
 from rvsim.toolchain import build_kernel
@@ -22,7 +23,7 @@ E32_M1 = 0b11_010_000
 def timed(program: object, max_insns: int = 100) -> list[Row]:
     """The rows of a run, which add up to what the cost model says."""
     batches: list[Batch] = []
-    machine = Machine(cost="x60", timed=batches.append)
+    machine = Machine(cost="x60", observers=[Batches(batches.append)])
     machine.load(program)  # type: ignore[arg-type]
     result = machine.run(max_insns=max_insns)
     assert machine.cost is not None

@@ -35,7 +35,7 @@ from rvsim.trace.selection import Selection
 from rvsim.trace.session import Traces, Wanted
 elf, rounds, kind, path = sys.argv[1:]
 traces = Traces([Wanted(kind, path)])
-machine = Machine(cost="x60", **traces.hooks())
+machine = Machine(cost="x60", observers=traces.observers())
 machine.load(elf, argv=[elf, rounds])
 start = time.process_time()
 with traces:

@@ -19,8 +19,8 @@ from pathlib import Path
 from typing import Final
 
 from rvsim.config import Config
-from rvsim.engine.traits import PLAIN, CodeTraits
 from rvsim.engine.jit.region import CompiledRegion
+from rvsim.engine.traits import PLAIN, CodeTraits
 from rvsim.hart.memory import Memory
 from rvsim.host.cache_folder import cache_folder, source_digest
 from rvsim.host.regular_file import read_regular

@@ -9,7 +9,6 @@ from collections.abc import Collection
 from typing import Final, NamedTuple
 
 from rvsim.engine.block import Block
-
 from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.discover import RegionPlan
 from rvsim.insn.registry import Insn
