@@ -57,8 +57,7 @@ class Guest:
     @property
     def cpu(self) -> str:
         """The CPU profile."""
-        cpu: str = self.machine.get("cpu", DEFAULT_CPU)
-        return cpu
+        return self.options.cpu
 
     @staticmethod
     def take(ctx: click.Context, values: dict[str, Any]) -> Guest:

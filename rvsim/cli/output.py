@@ -15,7 +15,6 @@ from rvsim.cli.console import show, table
 from rvsim.errors import RvsimError
 from rvsim.hart.initial import Initial
 from rvsim.host.outputs import OutputPlace
-from rvsim.host.processor import check_host
 from rvsim.machine import RunResult
 from rvsim.perf import Profile
 from rvsim.trace.counters import Counts
@@ -159,7 +158,7 @@ def run_as_json(
             "reduction_order": config.reduction_order,
             "reduction_seed": config.reduction_seed,
             "host_float": config.host_float,
-            "host": check_host(result.machine.options.host),
+            "host": result.machine.options.host,
             "memory_bytes": result.machine.memory.limit,
         },
         "reason": result.reason,

@@ -129,12 +129,12 @@ def _jit_maker(
         return lambda: None
 
     def make() -> Jit:
-        from rvsim.engine.jit.cache import cache_folder
+        from rvsim.engine.jit.cache import region_folder
         from rvsim.engine.jit.engine import Jit
 
         return Jit(
             interp,
-            cache=cache_folder() if options.cache else None,
+            cache=region_folder() if options.cache else None,
             counts=Need.STATISTICS in needs,
             host=options.host,
             note=note,

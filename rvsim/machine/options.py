@@ -44,7 +44,8 @@ class RunOptions:
     Of the engines:
 
     - `engine`: jit, which compiles hot code, or numpy, the reference.
-    - `host`: what is compiled for (`rvsim.host.processor`); None is RVSIM_HOST, else this machine.
+    - `host`: what is compiled for (`rvsim.host.processor`); None becomes RVSIM_HOST,
+      else this machine.
     - `cache`: whether compiled code is kept for the next run, in the user's cache folder.
     - `host_float`: whether the host computes floating point where it is exact.
     - `memory_size`: bytes that the guest's memory may have; a multiple of a page.
@@ -78,7 +79,7 @@ class RunOptions:
     def __post_init__(self) -> None:
         one_of("engine", self.engine, ENGINES)
         one_of("syscall vector policy", self.syscall_vector, ("discard", "keep"))
-        check_host(self.host)
+        object.__setattr__(self, "host", check_host(self.host))
         Initial.parse(self.initial)
         self.config()
 

@@ -22,6 +22,7 @@ from rvsim.engine.jit import compile as jit_compile
 from rvsim.engine.jit.cache import RegionCache, open_cache, why_unusable
 from rvsim.engine.jit.engine import Jit
 from rvsim.engine.jit.region import CompiledRegion, Covered, mode_number
+from rvsim.engine.traits import PLAIN
 from rvsim.hart.memory import PAGE, R, W, X
 from rvsim.host import cache_folder
 from rvsim.vec.shapes import Known
@@ -352,7 +353,7 @@ def test_a_link_or_a_file_in_the_place_of_the_folder_is_not_used(tmp_path: Path)
 
 def test_what_was_unused_for_longest_makes_room(folder: Path) -> None:
     config = Bare(b"").config
-    cache = RegionCache(folder, config, "source", limit=100_000)
+    cache = RegionCache(folder, config, "source", PLAIN, limit=100_000)
     folder.mkdir(mode=0o700)
     memory = Bare(loop(BODY)).memory
     region = replace(run(None).regions[0].region, code=bytes(10_000))

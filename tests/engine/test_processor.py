@@ -56,7 +56,7 @@ def test_the_variable_chooses_and_an_argument_chooses_before_it(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv(hosts.VARIABLE, name)
-    assert find_host().name == check_host() == Machine(memory_size=1 << 16).host == name
+    assert find_host().name == check_host() == Machine(memory_size=1 << 16).options.host == name
     assert find_host(GENERIC).name == check_host(GENERIC) == GENERIC
 
 

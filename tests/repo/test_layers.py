@@ -35,7 +35,7 @@ ROOMS = {
     "machine": "printable errors host config profiles hart vec insn cost engine guest",
     # what people see
     "perf": "printable errors host hart insn cost engine guest machine",
-    "trace": "printable errors host hart vec insn cost engine machine perf",
+    "trace": "printable errors config host hart vec insn cost engine machine perf",
     "page": "insn cost perf trace",
 }
 """Room or loose module of rvsim: what else of rvsim it may import, all of it from rows above."""
