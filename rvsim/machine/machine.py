@@ -54,15 +54,16 @@ class Machine:
 
     def __init__(
         self,
-        options: RunOptions | str = RunOptions(),  # noqa: B008  (it is frozen)
+        options: RunOptions | str | None = None,
         *,
         observers: Iterable[Observer] = (),
         note: Note = lambda text: None,
         **changes: Any,
     ) -> None:
         if isinstance(options, str):
-            options = RunOptions(cpu=options)
-        self.options = options.but(**changes)
+            changes["cpu"] = options
+        given = options if isinstance(options, RunOptions) else RunOptions()
+        self.options = given.but(**changes)
         self.note = note
         self.memory = Memory(self.options.memory_size, space=ADDRESS_SPACE)
         self.image: Image | None = None
