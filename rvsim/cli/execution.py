@@ -18,7 +18,6 @@ from rvsim.cli.console import note
 from rvsim.cli.guest_options import GUEST_OPTIONS
 from rvsim.cli.machine_options import MACHINE_OPTIONS
 from rvsim.errors import RvsimError
-from rvsim.profiles import DEFAULT_CPU
 
 if TYPE_CHECKING:
     from rvsim.machine import Machine, RunOptions, RunResult

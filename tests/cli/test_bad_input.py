@@ -49,8 +49,8 @@ def test_bad_file(rvsim: Cli, tmp_path: Path, what: str) -> None:
 
 
 OPTIONS = {
-    "--vlen=100": "VLEN 100 is not a power of two from 128 to 4096: the X60 has 256",
-    "--vlen=64": "VLEN 64 is not a power of two from 128 to 4096: the X60 has 256",
+    "--vlen=100": "VLEN 100 is not a power of two from 128 to 4096: spacemit-x60 has 256",
+    "--vlen=64": "VLEN 64 is not a power of two from 128 to 4096: spacemit-x60 has 256",
     "--vlen=x": "invalid value for '--vlen': 'x' is not a valid integer",
     "--cpu=spacemit-x61": "unknown CPU 'spacemit-x61': did you mean 'spacemit-x60'?",
     "--isa=rv64gcv_zbbb": "unknown extension 'zbbb': did you mean 'zbb'?",
