@@ -10,8 +10,8 @@ runs them on a machine.
 
 from rvsim.core_files import core_names
 from rvsim.cost.core import Core
-from rvsim.cost.core_tables import DEFAULT_CORE, describe, load_core
+from rvsim.cost.core_tables import describe, load_core
 from rvsim.cost.model import CostModel
 from rvsim.cost.reasons import REASONS
 
-__all__ = ["DEFAULT_CORE", "REASONS", "Core", "CostModel", "core_names", "describe", "load_core"]
+__all__ = ["REASONS", "Core", "CostModel", "core_names", "describe", "load_core"]

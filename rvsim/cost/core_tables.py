@@ -33,8 +33,6 @@ from rvsim.cost.schema import (
 )
 from rvsim.errors import RvsimError, did_you_mean
 
-DEFAULT_CORE: Final = "x60"
-
 Tables = dict[str, dict[str, Any]]
 """By the name of a section, its numbers as ``{value, source, confidence}``; by ``scalar`` and
 ``vector``, the tables of the classes."""
@@ -47,7 +45,7 @@ _LENT: Final = "core "
 _TEXTS: Final = ("name", "description", "extends")
 
 
-def load_core(name: str = DEFAULT_CORE, overrides: Sequence[str] = ()) -> Core:
+def load_core(name: str, overrides: Sequence[str] = ()) -> Core:
     """The core of that name, or in a file whose path ends in ``.toml``, with overrides.
 
     An override is ``l1d.size=64K``, or the path of a TOML file that holds tables of the same names
@@ -60,7 +58,7 @@ def load_core(name: str = DEFAULT_CORE, overrides: Sequence[str] = ()) -> Core:
     return _core(files[-1], tables)
 
 
-def describe(name: str = DEFAULT_CORE) -> Iterator[tuple[str, Any, str, str]]:
+def describe(name: str) -> Iterator[tuple[str, Any, str, str]]:
     """(dotted name, value, source, confidence) of every number of a core, but those of cases.
 
     What a core has from one that it extends is borrowed from there.

@@ -258,7 +258,7 @@ def _ways_on(machine: Machine, trap: Trap, d: Decoded | None) -> Iterator[str]:
         yield "the program asked for a debugger: abort() and failed assertions end like this"
     elif trap.cause in MISALIGNED_DATA and d is not None and d.insn is not None:
         if d.insn.unit.is_vector and not machine.config.misaligned_vector:
-            yield "align the data to its element size, as the X60 needs"
+            yield "align the data to its element size, as this CPU needs"
             yield f"rvsim run --cpu {_EVERYTHING} {name}, which has no such need"
     else:
         yield f"rvsim run --trace spike:trace.log {name}; the end of the log leads to the address"

@@ -39,7 +39,7 @@ from tests.engine.llvm_meaning import Alternative, Formula, Meaning
 from tests.engine.test_address_proofs import assume_memory, config, escape
 from tests.program.bare import TEXT, Step, assemble, step
 
-CORE = load_core()
+CORE = load_core("x60")
 ARRAYS = {
     "why_x": len(REASONS),
     "why_v": len(REASONS),
@@ -254,6 +254,6 @@ def test_a_cache_has_a_line_in_each_way(cache: str) -> None:
     """With fewer, the number of sets would be 0, and every address a place of its own."""
     numbers = [f"{cache}.size={4096 if cache == 'l2' else 1024}", f"{cache}.ways=16"]
     with pytest.raises(RvsimError, match=f"{cache}.size = .* is less than one line"):
-        load_core(overrides=[*numbers, "l1d.line=256", "l1i.line=256", "l2.ways=32"])
+        load_core("x60", [*numbers, "l1d.line=256", "l1i.line=256", "l2.ways=32"])
     whole = [f"{cache}.size=8192", f"{cache}.ways=16", "l1d.line=256", "l1i.line=256"]
     assert load_core(overrides=whole)

@@ -49,7 +49,7 @@ class Timed(Result):
     @property
     def slowdown(self) -> float:
         """How much longer than an X60, at the clock of most boards."""
-        return self.seconds * load_core().clock.frequency / self.cycles
+        return self.seconds * load_core("x60").clock.frequency / self.cycles
 
     @property
     def bar(self) -> float | None:
