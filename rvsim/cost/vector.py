@@ -46,8 +46,7 @@ def _busy(core: Core, facts: Facts, timing: VectorTiming, occupied: float) -> Va
     if parts is None:
         return ir.const(fixed(occupied), 64)
     count = max(1, int(facts.size(core).parts))
-    part = facts.context.config.vlen // core.vector_unit.parts
-    bits = (part // facts.context.v.sew).bit_length() - 1
+    bits = (core.vector_unit.datapath // facts.context.v.sew).bit_length() - 1
     vl = ir.read("vl")
     whole, rest = ir.shr_u(vl, bits), vl & ((1 << bits) - 1)
     per_bit = fixed((parts.full - parts.one) / bits) if bits else 0

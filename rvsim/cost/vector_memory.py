@@ -101,7 +101,7 @@ def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     for r in range(dest.nregs):
         issuer.wait(ir.read_array("read_v", dest.register(r)), WAR)
         first = ir.read_array("ready_v", dest.part(core, r * core.vector_unit.parts))
-        before = first - (latency + r * register_beats(core))
+        before = first - (latency + r * register_beats(core, facts))
         before += fixed(timing.old)
         issuer.wait(before, reason_in("why_v", dest.register(r)))
     _wait_for_index(core, issuer, facts)
@@ -138,9 +138,9 @@ def _beats(core: Core, facts: Facts, timing: VectorTiming) -> Value:
     return beats + (more + n) * fixed(timing.granules)
 
 
-def register_beats(core: Core) -> int:
-    """Time that a register of memory takes."""
-    return fixed(core.vector_unit.vlen / 8 / core.lsu.beat)
+def register_beats(core: Core, facts: Facts) -> int:
+    """Time that a register of memory takes, at the VLEN of the run."""
+    return fixed(facts.context.config.vlenb / core.lsu.beat)
 
 
 def arrival(core: Core, facts: Facts, timing: VectorTiming, j: int) -> int | None:
@@ -240,7 +240,7 @@ def data_needed(core: Core, facts: Facts) -> list[int]:
     count = facts.operands[0].parts(core)
     if not _is_run(facts):
         return [0] * count
-    each = register_beats(core) // core.vector_unit.parts
+    each = register_beats(core, facts) // core.vector_unit.parts
     return [fixed(core.lsu.vector_store) - j * each for j in range(count)]
 
 

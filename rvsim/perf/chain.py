@@ -154,7 +154,7 @@ def _load(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]
     inputs = [edge for operand in facts.operands[1:] for edge in _whole(core, operand, site)]
     inputs += _reads(dest, site, 0)
     inputs += [
-        (part, fixed(timing.old) - latency - r * register_beats(core))
+        (part, fixed(timing.old) - latency - r * register_beats(core, facts))
         for r, part in enumerate(parts[:: core.vector_unit.parts])
     ]
     outputs = []

@@ -256,4 +256,4 @@ def test_a_cache_has_a_line_in_each_way(cache: str) -> None:
     with pytest.raises(RvsimError, match=f"{cache}.size = .* is less than one line"):
         load_core("x60", [*numbers, "l1d.line=256", "l1i.line=256", "l2.ways=32"])
     whole = [f"{cache}.size=8192", f"{cache}.ways=16", "l1d.line=256", "l1i.line=256"]
-    assert load_core(overrides=whole)
+    assert load_core("x60", whole)

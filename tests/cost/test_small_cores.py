@@ -104,6 +104,32 @@ def test_a_round_takes_what_the_file_says(core: str, name: str) -> None:
     assert more - few == 8 * loops_of(core)[name][2]
 
 
+def division(vlen: int, lmul: str, vl: int) -> int:
+    """Cycles of a round of a loop on the X60."""
+    source = f""".globl main
+    main: lw s0, rounds; vsetivli t0, {vl}, e32, {lmul}, ta, ma
+    1: vdivu.vv v8, v16, v24; addi s0, s0, -1; bnez s0, 1b
+    ebreak
+    .data; rounds: .word 24"""
+    cycles = []
+    for rounds in (24, 32):
+        machine = Machine(cost="x60", vlen=vlen, engine="numpy")
+        machine.load(assemble(source))
+        assert machine.image is not None
+        place = machine.image.symbols.address("rounds")
+        assert place is not None
+        machine.memory.write(place, rounds.to_bytes(4, "little"))
+        cycles.append(machine.run().cycle)
+    return cycles[1] - cycles[0]
+
+
+@pytest.mark.parametrize("vl", [1, 3, 4, 7, 8, 15, 16])
+def test_a_longer_register_is_several_of_those_of_the_numbers(vl: int) -> None:
+    """The parts that a division goes over are as wide as the datapath, whatever VLEN is."""
+    usual = division(256, "m2", vl)
+    assert division(512, "m1", vl) == division(1024, "mf2", vl) == division(128, "m4", vl) == usual
+
+
 @pytest.mark.compiled
 @pytest.mark.parametrize("core", [LEAN, WIDE], ids=["lean128", "wide1024"])
 def test_compiled_code_takes_the_same(core: str) -> None:
