@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+
 from rvsim import ir
 from rvsim.cost.classes import VectorTiming
 from rvsim.cost.core import Core
+from rvsim.cost.dependences import operand_delays, release_delay, result_delays
 from rvsim.cost.facts import Facts, Operand
-from rvsim.cost.formula import CYCLE, fixed
+from rvsim.cost.formula import fixed
 from rvsim.cost.issue import Issuer, ceil, latest, took
 from rvsim.cost.reasons import UNIT_VECTOR, VSETVL, raw
 from rvsim.cost.scalar import deliver, wait_for_sources
@@ -27,11 +30,11 @@ def arithmetic(core: Core, facts: Facts, timing: VectorTiming) -> None:
     )
     issued = issuer.issue()
     occupied = timing.occupied(facts.size(core))
-    start = _start(core, facts, timing, issued, occupied)
+    start = _start(core, facts, timing, issued)
     _enqueue(core, start)
     busy = _busy(core, facts, timing, occupied)
     put("vector_free", start + busy)
-    done = _results(core, facts, timing, start, occupied, busy)
+    done = _results(core, facts, timing, start, busy)
     _release_sources(core, facts, timing, start, busy)
     put("end", latest(get("end"), done))
     took(start, done)
@@ -62,9 +65,9 @@ def _busy(core: Core, facts: Facts, timing: VectorTiming, occupied: float) -> Va
 # -- beginning
 
 
-def _start(core: Core, facts: Facts, timing: VectorTiming, issued: Value, occupied: float) -> Value:
+def _start(core: Core, facts: Facts, timing: VectorTiming, issued: Value) -> Value:
     """When it begins; why not before is left for whoever waits for this in the queue."""
-    groups = _group_times(core, facts, timing, occupied)
+    groups = _group_times(core, facts, timing)
     free = get("vector_free")
     start = latest(issued, free, *(time for _, time in groups))
     with ir.when(start != issued):
@@ -76,41 +79,18 @@ def _start(core: Core, facts: Facts, timing: VectorTiming, issued: Value, occupi
     return start
 
 
-def _group_times(
-    core: Core, facts: Facts, timing: VectorTiming, occupied: float
-) -> list[tuple[Operand, Value]]:
+def _group_times(core: Core, facts: Facts, timing: VectorTiming) -> list[tuple[Operand, Value]]:
     """For each operand, how early its parts allow the instruction to begin."""
-    times = []
-    mask, dest = facts.mask_operand, facts.vector_dest
-    if mask is not None:
-        times.append((mask, _all_ready(core, mask)))
-    for operand in facts.vector_sources:
-        whole = not timing.chain
-        ready = _all_ready(core, operand) if whole else _chained(core, operand, occupied, 0)
-        times.append((operand, ready))
-    if dest is not None:
-        times.append((dest, _chained(core, dest, occupied, timing.old)))
-    return times
-
-
-def _all_ready(core: Core, operand: Operand) -> Value:
-    places = (operand.part(core, j) for j in range(operand.parts(core)))
-    return latest(*(ir.read_array("ready_v", place) for place in places))
-
-
-def _chained(core: Core, operand: Operand, occupied: float, extra: float) -> Value:
-    """Part j is needed j steps after the start."""
-    n = operand.parts(core)
-    times = [
-        ir.read_array("ready_v", operand.part(core, j)) + (fixed(extra) - step(j, n, occupied))
-        for j in range(n)
+    return [
+        (operand, latest(*_allowed(core, operand, delays)))
+        for operand, delays in operand_delays(core, facts, timing)
     ]
-    return latest(*times)
 
 
-def step(j: int, n: int, occupied: float) -> int:
-    """Whole cycles from the start to part `j` of `n`, as time."""
-    return int(j * occupied / n) * CYCLE
+def _allowed(core: Core, operand: Operand, delays: list[int]) -> Iterator[Value]:
+    for j, delay in enumerate(delays):
+        ready = ir.read_array("ready_v", operand.part(core, j))
+        yield ready + delay if delay else ready
 
 
 def _enqueue(core: Core, start: Value) -> None:
@@ -126,57 +106,25 @@ def _enqueue(core: Core, start: Value) -> None:
 # -- results
 
 
-def _results(
-    core: Core, facts: Facts, timing: VectorTiming, start: Value, occupied: float, busy: Value
-) -> Value:
+def _results(core: Core, facts: Facts, timing: VectorTiming, start: Value, busy: Value) -> Value:
     """Mark what is written as ready in time; returns when the last of it is."""
-    latency = fixed(timing.latency.cycles(facts.size(core)))
-    deliver(facts, ceil(start + latency))
+    done = start + fixed(timing.latency.cycles(facts.size(core)))
+    deliver(facts, ceil(done))
     dest = facts.vector_dest
     if dest is None:
-        return start + latency
-    ends = start + latency
-    if timing.result == "end":
-        ends += busy - CYCLE
-    n = dest.parts(core)
-    last = ends
-    for j in range(n):
-        time = ends
-        if timing.result == "step":
-            time = last = start + (latency + done(core, j, n, occupied))
-        ir.write_array("ready_v", dest.part(core, j), time)
+        return done
+    for j, delay in enumerate(result_delays(core, facts, timing, dest)):
+        done = delay.after(start, busy)
+        ir.write_array("ready_v", dest.part(core, j), done)
     for r in range(dest.nregs):
         ir.write_array("why_v", dest.register(r), raw(facts.unit))
-    return last
-
-
-def done(core: Core, j: int, n: int, occupied: float) -> int:
-    """Time from the start to the step after which part `j` of `n` has passed through the unit.
-
-    Parts of one register are ready together where the unit takes longer than a step for each.
-    """
-    register = core.vector_unit.parts
-    if occupied < n:
-        return step(j, n, occupied)
-    if n == register and occupied > n:
-        return fixed(occupied - 1)
-    return step(j - j % register, n, occupied)
-
-
-def release_after(core: Core, facts: Facts, timing: VectorTiming) -> float:
-    """Cycles until a load may overwrite the sources: from the start, or else from its last step."""
-    if timing.release is not None:
-        return timing.release
-    return min(timing.latency.cycles(facts.size(core)), core.vector_unit.release) - 1
+    return done
 
 
 def _release_sources(
     core: Core, facts: Facts, timing: VectorTiming, start: Value, busy: Value
 ) -> None:
-    """A load may overwrite the sources once the instruction has read them and is nearly done."""
-    time = start + fixed(release_after(core, facts, timing))
-    if timing.release is None:
-        time += busy
+    time = release_delay(core, facts, timing).after(start, busy)
     for operand in facts.vector_sources:
         for r in range(operand.nregs):
             register = operand.register(r)

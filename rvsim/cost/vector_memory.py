@@ -5,6 +5,7 @@ from __future__ import annotations
 from rvsim import ir
 from rvsim.cost.classes import VectorTiming
 from rvsim.cost.core import Core
+from rvsim.cost.dependences import Delay
 from rvsim.cost.facts import Facts, transplant
 from rvsim.cost.formula import CYCLE, fixed
 from rvsim.cost.hierarchy import Hierarchy
@@ -97,13 +98,10 @@ def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     core = h.core
     issuer = _vector_issuer(core, facts)
     dest = facts.operands[0]
-    latency = fixed(timing.latency.cycles(facts.size(core)))
-    for r in range(dest.nregs):
+    for r, delay in enumerate(overwriting_delays(core, facts, timing)):
         issuer.wait(ir.read_array("read_v", dest.register(r)), WAR)
         first = ir.read_array("ready_v", dest.part(core, r * core.vector_unit.parts))
-        before = first - (latency + r * register_beats(core, facts))
-        before += fixed(timing.old)
-        issuer.wait(before, reason_in("why_v", dest.register(r)))
+        issuer.wait(first + delay, reason_in("why_v", dest.register(r)))
     _wait_for_index(core, issuer, facts)
     _wait_for_drain(core, issuer)
     time = begin_after(issuer.issue())
@@ -113,13 +111,12 @@ def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
     busy = time + beats + _split_beats(core, misaligned, _LOAD)
     put("lsu_free", busy + extra)
     put("lsu_why", ir.where(extra == 0, UNIT_LSU, get("level")))
-    first = time + extra + latency
-    first += ir.where(misaligned, fixed(core.lsu.misaligned_latency), ir.const(0, 64))
+    begun = time + extra
+    begun += ir.where(misaligned, fixed(core.lsu.misaligned_latency), ir.const(0, 64))
     why = ir.where(extra == 0, raw(facts.unit), get("level"))
-    last = first + (beats - CYCLE)
-    for j in range(dest.parts(core)):
-        after = arrival(core, facts, timing, j)
-        ir.write_array("ready_v", dest.part(core, j), last if after is None else first + after)
+    last = _last_arrival(core, facts, timing).after(begun, beats)
+    for j, arrival in enumerate(arrival_delays(core, facts, timing)):
+        ir.write_array("ready_v", dest.part(core, j), arrival.after(begun, beats))
     for r in range(dest.nregs):
         ir.write_array("why_v", dest.register(r), why)
     put("end", latest(get("end"), last))
@@ -143,10 +140,25 @@ def register_beats(core: Core, facts: Facts) -> int:
     return fixed(facts.context.config.vlenb / core.lsu.beat)
 
 
-def arrival(core: Core, facts: Facts, timing: VectorTiming, j: int) -> int | None:
-    """Time from a load's first data to its part `j`; None if all of it comes with the last."""
+def overwriting_delays(core: Core, facts: Facts, timing: VectorTiming) -> list[int]:
+    """For each register of a load, the time from when its old value is there to the start."""
+    latency = fixed(timing.latency.cycles(facts.size(core)))
+    registers = range(facts.operands[0].nregs)
+    return [fixed(timing.old) - latency - r * register_beats(core, facts) for r in registers]
+
+
+def arrival_delays(core: Core, facts: Facts, timing: VectorTiming) -> list[Delay]:
+    """For each part of a load's data, when it is there; all comes with the last if it is no run."""
     n = facts.operands[0].parts(core)
-    return j * fixed(timing.occupied(facts.size(core))) // n if _is_run(facts) else None
+    if not _is_run(facts):
+        return [_last_arrival(core, facts, timing)] * n
+    latency = fixed(timing.latency.cycles(facts.size(core)))
+    beats = fixed(timing.occupied(facts.size(core)))
+    return [Delay(latency + j * beats // n) for j in range(n)]
+
+
+def _last_arrival(core: Core, facts: Facts, timing: VectorTiming) -> Delay:
+    return Delay(fixed(timing.latency.cycles(facts.size(core))) - CYCLE, and_busy=True)
 
 
 def _is_run(facts: Facts) -> bool:

@@ -2,7 +2,7 @@
 
 The instructions of one iteration run again and again on a machine without limits, where each
 begins as soon as its operands allow it: what such an iteration takes in the long run is the bound.
-When operands are needed and results are there is as in `rvsim.cost.vector` and `vector_memory`.
+When operands are needed and results are there is told by `rvsim.cost`, as to its own programs.
 There is no renaming: a load waits until its destination has been read, which is a dependence too.
 """
 
@@ -13,10 +13,10 @@ from dataclasses import dataclass, field
 from typing import Final
 
 from rvsim.cost import Core
+from rvsim.cost.dependences import operand_delays, release_delay, result_delays
 from rvsim.cost.facts import Facts, Operand
 from rvsim.cost.formula import CYCLE, fixed
-from rvsim.cost.vector import done, release_after, step
-from rvsim.cost.vector_memory import arrival, data_needed, register_beats
+from rvsim.cost.vector_memory import arrival_delays, data_needed, overwriting_delays
 from rvsim.perf.site import Site
 
 _ROUNDS: Final = 24
@@ -148,20 +148,14 @@ def _reads(operand: Operand, site: Site, time: int) -> list[Edge]:
 
 def _load(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
     timing, dest = core.vector[facts.unit].at(facts.situation), facts.operands[0]
-    latency = fixed(timing.latency.cycles(facts.size(core)))
-    last = fixed(timing.occupied(facts.size(core))) - CYCLE
+    beats = fixed(timing.occupied(facts.size(core)))
     parts = _parts(core, dest, site)
     inputs = [edge for operand in facts.operands[1:] for edge in _whole(core, operand, site)]
     inputs += _reads(dest, site, 0)
-    inputs += [
-        (part, fixed(timing.old) - latency - r * register_beats(core, facts))
-        for r, part in enumerate(parts[:: core.vector_unit.parts])
-    ]
-    outputs = []
-    for j, part in enumerate(parts):
-        after = arrival(core, facts, timing, j)
-        outputs.append((part, latency + (last if after is None else after)))
-    return inputs, outputs
+    firsts = parts[:: core.vector_unit.parts]
+    inputs += zip(firsts, overwriting_delays(core, facts, timing), strict=True)
+    arrivals = (delay.total(beats) for delay in arrival_delays(core, facts, timing))
+    return inputs, list(zip(parts, arrivals, strict=True))
 
 
 def _store(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
@@ -173,31 +167,16 @@ def _store(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]
 
 
 def _arithmetic(core: Core, facts: Facts, site: Site) -> tuple[list[Edge], list[Edge]]:
-    timing = core.vector[facts.unit].at(facts.situation)
-    latency, occupied = (
-        fixed(timing.latency.cycles(facts.size(core))),
-        timing.occupied(facts.size(core)),
-    )
-
-    def chained(operand: Operand, extra: float) -> list[Edge]:
-        parts = _parts(core, operand, site)
-        return [(p, fixed(extra) - step(j, len(parts), occupied)) for j, p in enumerate(parts)]
-
-    mask, dest = facts.mask_operand, facts.vector_dest
-    inputs = _whole(core, mask, site) if mask is not None else []
+    timing, dest = core.vector[facts.unit].at(facts.situation), facts.vector_dest
+    busy = fixed(timing.occupied(facts.size(core)))
+    inputs: list[Edge] = []
+    for operand, delays in operand_delays(core, facts, timing):
+        inputs += zip(_parts(core, operand, site), delays, strict=True)
+    outputs = _scalar_output(facts, site, fixed(timing.latency.cycles(facts.size(core))))
+    read = release_delay(core, facts, timing).total(busy)
     for operand in facts.vector_sources:
-        inputs += chained(operand, 0) if timing.chain else _whole(core, operand, site)
-    outputs = _scalar_output(facts, site, latency)
-    read = fixed(release_after(core, facts, timing))
-    for operand in facts.vector_sources:
-        outputs += _reads(operand, site, read + (fixed(occupied) if timing.release is None else 0))
+        outputs += _reads(operand, site, read)
     if dest is not None:
-        inputs += chained(dest, timing.old)
-        parts = _parts(core, dest, site)
-        end = latency + (fixed(occupied) - CYCLE if timing.result == "end" else 0)
-        by_step = timing.result == "step"
-        outputs += [
-            (part, latency + done(core, j, len(parts), occupied) if by_step else end)
-            for j, part in enumerate(parts)
-        ]
+        ready = (delay.total(busy) for delay in result_delays(core, facts, timing, dest))
+        outputs += zip(_parts(core, dest, site), ready, strict=True)
     return inputs, outputs
