@@ -205,7 +205,10 @@ def build_kernel(name: str, out_dir: Path | None = None, *, cpu: str = DEFAULT_C
 
 
 def compiler_version() -> str:
-    """Name and version of the cross compiler, for people; `RvsimError` if it can't run."""
+    """Name and version of the cross compiler, for people.
+
+    Raises `CompileError` if it can't run, `RvsimError` if it is missing.
+    """
     done = _zig("cc", "--version")
     if done.returncode != 0:
         raise CompileError(done.stderr)

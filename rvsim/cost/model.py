@@ -147,7 +147,7 @@ class CostModel:
     # -- what it found
 
     def site(self, pc: int) -> int:
-        """The number of the counters of the instruction at `pc`."""
+        """The number of the counters of the instruction at `pc`; `RvsimError` if none is left."""
         found = self._sites.get(pc)
         if found is None:
             if len(self._sites) == SITES:

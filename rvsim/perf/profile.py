@@ -176,7 +176,10 @@ def _sum(sites: Iterable[Site]) -> dict[str, float]:
 
 
 def profile(machine: Machine) -> Profile:
-    """What a machine with a cost model and with statistics has done so far."""
+    """What a machine with a cost model and with statistics has done so far.
+
+    Raises `RvsimError` for a machine without a cost model.
+    """
     if machine.cost is None:
         raise RvsimError("the machine counts no cycles", hint='make it with cost="x60"')
     return Profile(machine.cost.core, sites_of(machine, machine.cost), machine.image)

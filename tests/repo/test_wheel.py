@@ -21,9 +21,11 @@ def test_main_job_runs_from_the_built_wheel(tmp_path: Path) -> None:
     subprocess.run([*pip, "wheel", "--no-deps", "-w", wheels, ROOT], check=True)
     (wheel,) = wheels.glob("rvsim_x60-*.whl")
     folder = ROOT / "rvsim" / "page"
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert "rvsim/py.typed" in names, "type checkers ignore our hints without it"
     page = {f"rvsim/page/{p.name}" for p in folder.iterdir() if p.suffix != ".py" and p.is_file()}
     assert len(page) > 5
-    assert page <= set(zipfile.ZipFile(wheel).namelist())
+    assert page <= names
     venv.create(tmp_path / "venv", with_pip=True)
     python = tmp_path / "venv" / "bin" / "python"
     subprocess.run(
