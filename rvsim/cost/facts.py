@@ -115,7 +115,7 @@ class Facts:
         return None
 
     def _is_x0(self, field: Field) -> bool:
-        return field == 0 or bool(self.context.statics.get("rd=0"))
+        return field == 0 or self.context.is_zero("rd")
 
     # -- vector registers
 

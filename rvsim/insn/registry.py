@@ -26,6 +26,11 @@ from rvsim.vec.vtype import VType
 Alias = str | int
 
 
+def zero_static(operand: str) -> str:
+    """The name, among the statics of a trace, of whether an operand is 0."""
+    return f"{operand}=0"
+
+
 @dataclass(frozen=True, slots=True)
 class Context:
     """What is constant in one trace: the instruction, its static fields, vtype, configuration.
@@ -53,6 +58,10 @@ class Context:
     @property
     def masked(self) -> bool:
         return self.statics.get("vm", 1) == 0
+
+    def is_zero(self, operand: str) -> bool:
+        """Whether an operand of `Insn.zeros`, or rd, is x0 or the immediate 0."""
+        return bool(self.statics.get(zero_static(operand)))
 
 
 @dataclass(frozen=True, slots=True)

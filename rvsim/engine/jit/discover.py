@@ -22,7 +22,7 @@ from rvsim.insn.decode import Decoded, problems
 from rvsim.insn.units import Unit
 from rvsim.ir import Program
 from rvsim.ir.known import known
-from rvsim.ir.statements import Write, WriteX
+from rvsim.ir.statements import Field, Write, WriteX
 from rvsim.vec.vset import Avl, avl_of, gives_vlmax, has_constant_vtype
 from rvsim.vec.vtype import VType
 
@@ -47,6 +47,10 @@ class Step:
     program: Program
     fields: Mapping[str, int]
     timing: Program | None = None
+
+    def register(self, field: Field) -> int:
+        """The number of a register operand."""
+        return field if isinstance(field, int) else self.fields[field]
 
     @property
     def settles_flags(self) -> bool:
@@ -165,7 +169,7 @@ def _scan(interp: Interpreter, key: Key, budget: int) -> BasicBlock:
 
 
 def _register(stmt: WriteX, step: Step) -> int:
-    return stmt.field if isinstance(stmt.field, int) else step.fields[stmt.field]
+    return step.register(stmt.field)
 
 
 def _falls_to(block: BasicBlock, mode: Mode | None) -> BasicBlock:

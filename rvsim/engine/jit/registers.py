@@ -22,8 +22,9 @@ from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I8, I64, PTR, Frame, at
 from rvsim.ir.llvm.state import StateAccess
 from rvsim.ir.program import Program, Subprogram
-from rvsim.ir.statements import Write, WriteF, WriteMask, WriteV, WriteX
+from rvsim.ir.statements import Statement, Write, WriteF, WriteMask, WriteV, WriteX
 from rvsim.ir.types import Type
+from rvsim.ir.value import Value
 
 
 @dataclass(slots=True)
@@ -58,45 +59,50 @@ def usage(plan: RegionPlan, vlenb: int) -> Usage:
 
 
 def _add(used: Usage, step: Step, vlenb: int) -> None:
-    def register(which: Any) -> int:
-        return which if isinstance(which, int) else step.fields[which]
-
-    def group(which: Any, offset: int, first_byte: int, nbytes: int) -> tuple[int, int]:
-        start = register(which) + offset
-        return start, max(1, -(-(first_byte + nbytes) // vlenb))
-
     programs: list[Program] = [step.program, *([] if step.timing is None else [step.timing])]
-    wide = is_wide(step.program)
-
-    def use(span: tuple[int, int]) -> None:
-        used.v_groups.add(span)
-        if wide:
-            used.v_in_memory.update(range(span[0], sum(span)))
-
     for value in itertools.chain.from_iterable(p.values() for p in programs):
-        if value.prim == "read_x":
-            used.x.add(register(value.attrs[0]))
-        elif value.prim == "read_f":
-            used.f.add(register(value.attrs[0]))
-        elif value.prim == "read":
-            used.words.add(value.attrs[0])
-        elif value.prim == "read_v":
-            which, offset, type_ = value.attrs
-            use(group(which, offset, 0, type_.total_bits // 8))
-        elif value.prim == "read_mask":
-            use((register(value.attrs[0]), 1))
+        _add_read(used, step, vlenb, value)
     for stmt in itertools.chain.from_iterable(p.statements() for p in programs):
-        if isinstance(stmt, WriteX):
-            used.x_written.add(register(stmt.field))
-        elif isinstance(stmt, WriteF):
-            used.f_written.add(register(stmt.field))
-        elif isinstance(stmt, Write):
-            used.words_written.add(stmt.name)
-        elif isinstance(stmt, WriteV | WriteMask):
-            offset, first, type_ = _written(stmt)
-            span = group(stmt.field, offset, first, -(-type_.total_bits // 8))
-            use(span)
-            used.v_written.update(range(span[0], sum(span)))
+        _add_write(used, step, vlenb, stmt)
+
+
+def _add_read(used: Usage, step: Step, vlenb: int, value: Value) -> None:
+    match value.prim, value.attrs:
+        case "read_x", (field, _):
+            used.x.add(step.register(field))
+        case "read_f", (field, _):
+            used.f.add(step.register(field))
+        case "read", (name, _):
+            used.words.add(name)
+        case "read_v", (field, offset, type_):
+            first = step.register(field) + offset
+            _add_group(used, step, first, type_.total_bits // 8, vlenb)
+        case "read_mask", (field, _):
+            _add_group(used, step, step.register(field), vlenb, vlenb)
+
+
+def _add_write(used: Usage, step: Step, vlenb: int, stmt: Statement) -> None:
+    match stmt:
+        case WriteX(field, _):
+            used.x_written.add(step.register(field))
+        case WriteF(field, _):
+            used.f_written.add(step.register(field))
+        case Write(name, _):
+            used.words_written.add(name)
+        case WriteV() | WriteMask():
+            offset, first_byte, type_ = _written(stmt)
+            first, nbytes = step.register(stmt.field) + offset, -(-type_.total_bits // 8)
+            used.v_written |= _add_group(used, step, first, first_byte + nbytes, vlenb)
+
+
+def _add_group(used: Usage, step: Step, first: int, nbytes: int, vlenb: int) -> set[int]:
+    """The registers from `first` on that hold so many bytes, as a group that is used."""
+    count = max(1, -(-nbytes // vlenb))
+    used.v_groups.add((first, count))
+    registers = set(range(first, first + count))
+    if is_wide(step.program):
+        used.v_in_memory |= registers
+    return registers
 
 
 def _written(stmt: WriteV | WriteMask) -> tuple[int, int, Type]:

@@ -72,7 +72,7 @@ def checks(steps: Sequence[Step]) -> dict[int, Check]:
 def _written(step: Step) -> Iterator[int]:
     for stmt in step.program.statements():
         if isinstance(stmt, WriteX):
-            yield stmt.field if isinstance(stmt.field, int) else step.fields[stmt.field]
+            yield step.register(stmt.field)
 
 
 def _access(step: Step) -> tuple[int, int, int, str] | None:
@@ -107,5 +107,4 @@ def _place(addr: Value, step: Step) -> tuple[int, int] | None:
         offset = signed(unsigned)
     if base.prim != "read_x":
         return None
-    which = base.attrs[0]
-    return (which if isinstance(which, int) else step.fields[which]), offset
+    return step.register(base.attrs[0]), offset

@@ -42,7 +42,7 @@ def csr_access(name: str, funct3: str, update: Update) -> None:
     @insn(f"{name} rd, csr, rs1", f"csr rs1 {funct3} rd 1110011", unit=Unit.CSR, ext="zicsr",
           spec="Zicsr 1", statics="csr", zeros="rs1")  # fmt: skip
     def body(ctx: Context, rs1: Value) -> Value | None:
-        writes = name == "csrrw" or not ctx.statics["rs1=0"]
+        writes = name == "csrrw" or not ctx.is_zero("rs1")
         return access(ctx, rs1, update, writes=writes)
 
 
@@ -52,7 +52,7 @@ def csr_access_immediate(name: str, funct3: str, update: Update) -> None:
     @insn(f"{name} rd, csr, uimm", f"csr uimm[4:0] {funct3} rd 1110011", unit=Unit.CSR,
           ext="zicsr", spec="Zicsr 1", statics="csr", zeros="uimm")  # fmt: skip
     def body(ctx: Context, uimm: Value) -> Value | None:
-        writes = name == "csrrwi" or not ctx.statics["uimm=0"]
+        writes = name == "csrrwi" or not ctx.is_zero("uimm")
         return access(ctx, uimm, update, writes=writes)
 
 

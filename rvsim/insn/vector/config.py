@@ -56,7 +56,7 @@ def _configure(ctx: Context, vtype: Value, avl: Value | None) -> None:
 
 def _avl(ctx: Context) -> Value | None:
     """The AVL by rs1 and rd: rs1's contents, more than any VLMAX, or None for "keep vl"."""
-    x0 = {name: bool(ctx.statics[f"{name}=0"]) for name in ("rs1", "rd")}
+    x0 = {name: ctx.is_zero(name) for name in ("rs1", "rd")}
     match avl_by_registers(rs1_is_x0=x0["rs1"], rd_is_x0=x0["rd"]):
         case Avl.KEEP:
             return None

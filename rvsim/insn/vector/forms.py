@@ -103,33 +103,8 @@ def elementwise(body: Body, widths: Widths) -> Callable[[Context], None]:
     def run(ctx: Context) -> None:
         shape = shape_of(ctx, masked=ctx.masked and "carry" not in parameters)
         n, sew = shape.n, ctx.v.sew
-        width = sew << widths.body
-
-        def reach(value: Value, sign: str) -> Value:
-            extend = ir.sext if sign == "s" else ir.zext
-            return extend(value, width)
-
         flag = Flag()
-        arguments: list[object] = []
-        for name in parameters:
-            match name:
-                case "vs2":
-                    lanes = ir.read_v("vs2", n, sew << widths.vs2.value)
-                    arguments.append(reach(lanes, widths.signs[0]))
-                case "op1":
-                    lanes = first_operand(ctx, n, sew)
-                    arguments.append(reach(lanes, widths.signs[1]))
-                case "vd":
-                    arguments.append(ir.read_v("vd", n, sew << widths.vd.value))
-                case "carry":
-                    arguments.append(ir.read_mask(0, n))
-                case "vxrm":
-                    arguments.append(ir.read("vxrm", 2))
-                case "vxsat":
-                    arguments.append(flag)
-                case _:
-                    raise TypeError(f"{ctx.insn.name}: unknown body parameter {name!r}")
-        result = body(*arguments)
+        result = body(*(_argument(ctx, name, n, widths, flag) for name in parameters))
         raise_vxsat(shape, flag)
         if widths.vd.kind == "mask":
             shape.write_mask("vd", result)
@@ -138,6 +113,30 @@ def elementwise(body: Body, widths: Widths) -> Callable[[Context], None]:
         shape.done()
 
     return run
+
+
+def _argument(ctx: Context, name: str, n: int, widths: Widths, flag: Flag) -> object:
+    """What a body of `n` lanes gets under the name of a parameter."""
+    sew = ctx.v.sew
+
+    def reach(value: Value, sign: str) -> Value:
+        extend = ir.sext if sign == "s" else ir.zext
+        return extend(value, sew << widths.body)
+
+    match name:
+        case "vs2":
+            return reach(ir.read_v("vs2", n, sew << widths.vs2.value), widths.signs[0])
+        case "op1":
+            return reach(first_operand(ctx, n, sew), widths.signs[1])
+        case "vd":
+            return ir.read_v("vd", n, sew << widths.vd.value)
+        case "carry":
+            return ir.read_mask(0, n)
+        case "vxrm":
+            return ir.read("vxrm", 2)
+        case "vxsat":
+            return flag
+    raise TypeError(f"{ctx.insn.name}: unknown body parameter {name!r}")
 
 
 def raise_vxsat(shape: Shape, flag: Flag) -> None:

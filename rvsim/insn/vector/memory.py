@@ -7,6 +7,7 @@ by field within a segment), one lane access, and the fields sorted back into the
 from __future__ import annotations
 
 import contextlib
+import itertools
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import Final, Literal
@@ -18,7 +19,7 @@ from rvsim.insn.units import Unit
 from rvsim.insn.vector.forms import define_vector, shape_of
 from rvsim.ir import Value
 from rvsim.vec.groups import MASK, SEW, Eew, VReg
-from rvsim.vec.rules import no_source_overlap
+from rvsim.vec.rules import Rule, no_source_overlap
 from rvsim.vec.shapes import LANE_BITS, Known, Shape
 
 _WIDTH_CODE: Final = {8: "000", 16: "101", 32: "110", 64: "111"}
@@ -215,97 +216,151 @@ def whole_access(store: bool, nregs: int, eew: int) -> Callable[[Context], None]
 # -- definitions
 
 
-def _data(store: bool, eew: Eew, nf: int = 1) -> VReg:
-    return VReg("vs3" if store else "vd", eew, dest=not store, source=store, nf=nf)
+@dataclass(frozen=True, slots=True)
+class _Direction:
+    """Loads or stores: what names and encodings say of them."""
+
+    store: bool
+
+    @property
+    def letter(self) -> str:
+        return "s" if self.store else "l"
+
+    @property
+    def data(self) -> str:
+        """The field of the registers that are loaded or stored."""
+        return "vs3" if self.store else "vd"
+
+    @property
+    def opcode(self) -> str:
+        return "0100111" if self.store else "0000111"
+
+    def group(self, eew: Eew, nf: int = 1) -> VReg:
+        return VReg(self.data, eew, dest=not self.store, source=self.store, nf=nf)
+
+    def unit(self, kind: str) -> Unit:
+        return Unit[f"V{'STORE' if self.store else 'LOAD'}_{kind}"]
 
 
-def _units(store: bool, nf: int, mode: AddressingMode) -> Unit:
-    kind = (
-        "SEGMENT" if nf > 1 else {"unit": "UNIT", "strided": "STRIDED", "indexed": "INDEXED"}[mode]
+LOADS: Final = _Direction(store=False)
+STORES: Final = _Direction(store=True)
+
+
+@dataclass(frozen=True, slots=True)
+class _Fields:
+    """Elements of `nf` fields each: segments where that is more than one (V 7.8)."""
+
+    to: _Direction
+    nf: int
+
+    def define(
+        self,
+        name: str,
+        mop: str,
+        operand: str,
+        eew: int,
+        kind: str,
+        spec: str,
+        form: MemoryForm,
+        vregs: tuple[VReg, ...],
+        doc: str,
+        rules: tuple[Rule, ...] = (),
+    ) -> None:
+        """Define an access; `operand` is the field above rs1, or its bits."""
+        named = f"{operand}, " if not operand.isdigit() else ""
+        define_vector(
+            name.format(seg=f"seg{self.nf}" if self.nf > 1 else ""),
+            f"{self.nf - 1:03b} 0 {mop} vm {operand} rs1 {_WIDTH_CODE[eew]} {self.to.data}"
+            f" {self.to.opcode}",
+            f"{self.to.data}, (rs1), {named}vm",
+            self.to.unit("SEGMENT" if self.nf > 1 else kind),
+            "V 7.8" if self.nf > 1 else spec,
+            access(form),
+            vregs,
+            doc=doc,
+            rules=rules,
+        )
+
+    def define_all(self, eew: int) -> None:
+        self._define_unit(eew)
+        self._define_strided(eew)
+        self._define_indexed(eew)
+
+    def _group(self, eew: int) -> tuple[VReg]:
+        return (self.to.group(_exactly(eew), self.nf),)
+
+    def _define_unit(self, eew: int) -> None:
+        store, nf = self.to.store, self.nf
+        self.define(
+            f"v{self.to.letter}{{seg}}e{eew}.v", "00", "00000", eew, "UNIT", "V 7.4",
+            MemoryForm(store, eew, nf), self._group(eew),
+            "Consecutive elements." if nf == 1 else "Consecutive segments.",
+        )  # fmt: skip
+        if not store:
+            self.define(
+                f"vl{{seg}}e{eew}ff.v", "00", "10000", eew, "FF", "V 7.7",
+                MemoryForm(store, eew, nf, fault_only_first=True), self._group(eew),
+                "Consecutive elements; a fault past element 0 shortens vl.",
+            )  # fmt: skip
+
+    def _define_strided(self, eew: int) -> None:
+        self.define(
+            f"v{self.to.letter}s{{seg}}e{eew}.v", "10", "rs2", eew, "STRIDED", "V 7.5",
+            MemoryForm(self.to.store, eew, self.nf, "strided"), self._group(eew),
+            "Elements rs2 bytes apart.",
+        )  # fmt: skip
+
+    def _define_indexed(self, eew: int) -> None:
+        """`eew` is that of the indices."""
+        store, nf = self.to.store, self.nf
+        rules = (no_source_overlap("vs2", spec="V 7.8"),) if nf > 1 and not store else ()
+        for order, mop, ordered in (("u", "01", ""), ("o", "11", ", in element order")):
+            self.define(
+                f"v{self.to.letter}{order}x{{seg}}ei{eew}.v", mop, "vs2", eew, "INDEXED", "V 7.6",
+                MemoryForm(store, 0, nf, "indexed", index_eew=eew),
+                (self.to.group(SEW, nf), VReg("vs2", _exactly(eew))),
+                f"Elements at byte offsets from vs2{ordered}.", rules,
+            )  # fmt: skip
+
+
+def _exactly(eew: int) -> Eew:
+    return Eew("eew", eew.bit_length() - 1)
+
+
+def _define_mask(to: _Direction) -> None:
+    define_vector(
+        f"v{to.letter}m.v",
+        f"000 0 00 1 01011 rs1 000 {to.data} {to.opcode}",
+        f"{to.data}, (rs1)",
+        to.unit("MASK"),
+        "V 7.4",
+        mask_access(to.store),
+        (to.group(MASK),),
+        doc="The bytes of a mask of vl bits.",
     )
-    return Unit[f"V{'STORE' if store else 'LOAD'}_{kind}"]
+
+
+def _define_whole(to: _Direction, nregs: int, eew: int) -> None:
+    define_vector(
+        f"vs{nregs}r.v" if to.store else f"vl{nregs}re{eew}.v",
+        f"{nregs - 1:03b} 0 00 1 01000 rs1 {_WIDTH_CODE[eew]} {to.data} {to.opcode}",
+        f"{to.data}, (rs1)",
+        to.unit("WHOLE"),
+        "V 7.9",
+        whole_access(to.store, nregs, eew),
+        (to.group(Eew("whole", nregs)),),
+        doc="Whole registers, whatever vl and vtype say.",
+        vector=False,
+    )
 
 
 def _define_all() -> None:
-    for store in (False, True):
-        letter, data, opcode = ("s", "vs3", "0100111") if store else ("l", "vd", "0000111")
-        for nf in range(1, 9):
-            seg = f"seg{nf}" if nf > 1 else ""
-            nf_code = f"{nf - 1:03b}"
-            section = "V 7.8" if nf > 1 else None
-            for eew in (8, 16, 32, 64):
-                exact = Eew("eew", eew.bit_length() - 1)
-                width = _WIDTH_CODE[eew]
-                define_vector(
-                    f"v{letter}{seg}e{eew}.v",
-                    f"{nf_code} 0 00 vm 00000 rs1 {width} {data} {opcode}",
-                    f"{data}, (rs1), vm",
-                    _units(store, nf, "unit"),
-                    section or "V 7.4",
-                    access(MemoryForm(store, eew, nf)),
-                    (_data(store, exact, nf),),
-                    doc="Consecutive elements." if nf == 1 else "Consecutive segments.",
-                )
-                if not store:
-                    define_vector(
-                        f"vl{seg}e{eew}ff.v",
-                        f"{nf_code} 0 00 vm 10000 rs1 {width} {data} {opcode}",
-                        f"{data}, (rs1), vm",
-                        Unit.VLOAD_FF if nf == 1 else Unit.VLOAD_SEGMENT,
-                        section or "V 7.7",
-                        access(MemoryForm(store, eew, nf, fault_only_first=True)),
-                        (_data(store, exact, nf),),
-                        doc="Consecutive elements; a fault past element 0 shortens vl.",
-                    )
-                define_vector(
-                    f"v{letter}s{seg}e{eew}.v",
-                    f"{nf_code} 0 10 vm rs2 rs1 {width} {data} {opcode}",
-                    f"{data}, (rs1), rs2, vm",
-                    _units(store, nf, "strided"),
-                    section or "V 7.5",
-                    access(MemoryForm(store, eew, nf, "strided")),
-                    (_data(store, exact, nf),),
-                    doc="Elements rs2 bytes apart.",
-                )
-                for order, mop in (("u", "01"), ("o", "11")):
-                    rules = (
-                        (no_source_overlap("vs2", spec="V 7.8"),) if nf > 1 and not store else ()
-                    )
-                    define_vector(
-                        f"v{letter}{order}x{seg}ei{eew}.v",
-                        f"{nf_code} 0 {mop} vm vs2 rs1 {width} {data} {opcode}",
-                        f"{data}, (rs1), vs2, vm",
-                        _units(store, nf, "indexed"),
-                        section or "V 7.6",
-                        access(MemoryForm(store, 0, nf, "indexed", index_eew=eew)),
-                        (_data(store, SEW, nf), VReg("vs2", exact)),
-                        doc="Elements at byte offsets from vs2"
-                        + (", in element order." if order == "o" else "."),
-                        rules=rules,
-                    )
-        define_vector(
-            f"v{letter}m.v",
-            f"000 0 00 1 01011 rs1 000 {data} {opcode}",
-            f"{data}, (rs1)",
-            Unit.VSTORE_MASK if store else Unit.VLOAD_MASK,
-            "V 7.4",
-            mask_access(store),
-            (_data(store, MASK),),
-            doc="The bytes of a mask of vl bits.",
-        )
-        for nregs in (1, 2, 4, 8):
-            for eew in (8,) if store else (8, 16, 32, 64):
-                define_vector(
-                    f"vs{nregs}r.v" if store else f"vl{nregs}re{eew}.v",
-                    f"{nregs - 1:03b} 0 00 1 01000 rs1 {_WIDTH_CODE[eew]} {data} {opcode}",
-                    f"{data}, (rs1)",
-                    Unit.VSTORE_WHOLE if store else Unit.VLOAD_WHOLE,
-                    "V 7.9",
-                    whole_access(store, nregs, eew),
-                    (_data(store, Eew("whole", nregs)),),
-                    doc="Whole registers, whatever vl and vtype say.",
-                    vector=False,
-                )
+    for to in (LOADS, STORES):
+        for nf, eew in itertools.product(range(1, 9), _WIDTH_CODE):
+            _Fields(to, nf).define_all(eew)
+        _define_mask(to)
+        for nregs, eew in itertools.product((1, 2, 4, 8), (8,) if to.store else _WIDTH_CODE):
+            _define_whole(to, nregs, eew)
 
 
 _define_all()
