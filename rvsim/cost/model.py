@@ -15,6 +15,7 @@ from rvsim.cost.ring import Listener, Ring, ring_words
 from rvsim.cost.state import EPOCH, SITES, array_lengths, reset, word_index
 from rvsim.errors import RvsimError
 from rvsim.hart.state import RING, State
+from rvsim.hart.words import WORD_MASK
 from rvsim.insn.decode import Decoded, decode, length_of
 from rvsim.insn.registry import Context
 from rvsim.ir import Program, Subprogram
@@ -129,7 +130,7 @@ class CostModel:
     def fields(self, context: Context, fields: Mapping[str, int], pc: int) -> dict[str, int]:
         """The operand fields of the cost program of the instruction at `pc`."""
         extra = extra_fields(self.core, context, fields, pc, self.site(pc))
-        return {n: v & (1 << 64) - 1 for n, v in {**fields, **extra, "pc": pc}.items()}
+        return {n: v & WORD_MASK for n, v in {**fields, **extra, "pc": pc}.items()}
 
     def _define(self, code: Code, names: Mapping[str, Any]) -> Callable[..., None]:
         self._define_subprograms(code.subprograms)

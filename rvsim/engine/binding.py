@@ -18,6 +18,7 @@ from rvsim.hart.lanes import LaneAccess
 from rvsim.hart.memory import GuestFault, Memory
 from rvsim.hart.state import State
 from rvsim.hart.traps import Cause
+from rvsim.hart.words import WORD_MASK
 from rvsim.insn.base import csrs
 from rvsim.insn.base.units_off import unit_off
 from rvsim.insn.decode import Decoded, problems, refusal
@@ -33,7 +34,6 @@ if TYPE_CHECKING:
     from rvsim.cost.model import CostModel
     from rvsim.cost.ring import Ring
 
-_M64: Final = (1 << 64) - 1
 _CHANGES_FLOW: Final = frozenset({"pc", "vl", "vtype"})
 _CHANGES_MODE: Final = frozenset({"vl", "vtype", "vstart", "units_off"})
 _ENDS_BLOCK: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE, Unit.VSET})
@@ -201,7 +201,7 @@ class Binder:
         compiled = self.compiled(d.insn, d.fields, mode)
         effects = compiled.generated.effects
         self._remark_counters(d, effects)
-        arguments = [(d.pc if p == "pc" else d.fields[p]) & _M64 for p in compiled.params]
+        arguments = [(d.pc if p == "pc" else d.fields[p]) & WORD_MASK for p in compiled.params]
         call: Call = functools.partial(compiled.function, *arguments)
         if timed and self.cost is not None:
             call = self._timed(self.cost, call, d, mode)

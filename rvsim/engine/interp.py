@@ -23,6 +23,7 @@ from rvsim.engine.observer import INTERPRETED, Need, Observer
 from rvsim.hart.memory import PAGE, GuestFault, Memory
 from rvsim.hart.state import SLOT, State
 from rvsim.hart.traps import PAGE_FAULT, Cause, Trap, without_pages
+from rvsim.hart.words import WORD_MASK
 from rvsim.insn.decode import Decoded, decode, fetch
 from rvsim.insn.isa import isa
 from rvsim.insn.notes import NOTES
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from rvsim.cost.model import CostModel
     from rvsim.cost.ring import Ring
 
-_M64: Final = (1 << 64) - 1
 _PC, _INSTRET, _CYCLE = SLOT["pc"], SLOT["instret"], SLOT["cycle"]
 _VL, _NOTE = SLOT["vl"], SLOT["note"]
 _BLOCK_LIMIT: Final = 64
@@ -183,7 +183,7 @@ class Interpreter:
             mode,
             decoded,
             calls,
-            pc & _M64,
+            pc & WORD_MASK,
             reads_counters=last.reads_counters,
             changes_mode=last.changes_mode,
         )
@@ -275,7 +275,7 @@ class Interpreter:
         s = self.state.words
         mode, d = self._blocks.now().mode, self.decode_at(s[_PC])
         call, effects = self.binder.bind_alone(d, mode, timed=False)
-        end = (d.pc + d.length) & _M64
+        end = (d.pc + d.length) & WORD_MASK
         block = Block(
             mode, [d], [call], end, reads_counters=False, changes_mode=effects.changes_mode
         )

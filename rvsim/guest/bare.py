@@ -16,12 +16,12 @@ from rvsim.guest.elf import Image
 from rvsim.hart.memory import PAGE, GuestFault, Memory, R, W, X
 from rvsim.hart.state import State
 from rvsim.hart.traps import Cause, Trap
+from rvsim.hart.words import WORD_MASK
 from rvsim.insn.base.machine_csrs import FS_OFF, M_MODE, MIE, MPIE, MPP, UXL, VS_OFF
 
 RAM_SIZE: Final = 64 << 20
 """Bytes of memory from the first page of each segment."""
 
-_M64: Final = (1 << 64) - 1
 _A0, _A1 = 10, 11
 _WRITE, _EXIT = 64, 93
 _ENOSYS, _EFAULT, _EBADF = -38, -14, -9
@@ -121,7 +121,7 @@ class BareMetal:
         mode = MPP if state["privilege"] == M_MODE else 0
         state["mstatus"] = status & ~(MIE | MPIE | MPP) | enabled | mode
         state["privilege"] = M_MODE
-        state["mepc"], state["mcause"], state["mtval"] = trap.pc, trap.cause, trap.tval & _M64
+        state["mepc"], state["mcause"], state["mtval"] = trap.pc, trap.cause, trap.tval & WORD_MASK
         state["pc"] = state["mtvec"] & ~3
         return True
 
@@ -187,7 +187,7 @@ class BareMetal:
         else:
             self._name_once(f"unknown system call {number} by tohost: ENOSYS")
             result = _ENOSYS
-        self._set_word(addr, result & _M64)
+        self._set_word(addr, result & WORD_MASK)
 
     def _write(self, fd: int, addr: int, count: int) -> int:
         if fd not in self._sinks:

@@ -13,8 +13,8 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 from rvsim.guest.file_limits import Budget
+from rvsim.hart.words import WORD_MASK
 
-_MASK: Final = (1 << 64) - 1
 _LARGEST: Final = (1 << 32) - 1
 _LONGEST_NUMBER: Final = 32
 _COPY, _ADVANCE_PC, _ADVANCE_LINE, _SET_FILE, _CONST_ADD_PC, _FIXED_ADVANCE_PC = 1, 2, 3, 4, 8, 9
@@ -38,14 +38,14 @@ class LineRows:
 
     def add(self, address: int, file: int, line: int) -> None:
         """One row; what is no line number is no line."""
-        self.addresses.append(address & _MASK)
+        self.addresses.append(address & WORD_MASK)
         self.files.append(min(file, _LARGEST))
         self.lines.append(line if 0 <= line <= _LARGEST else 0)
 
     def move(self, bias: int) -> None:
         """Add to all addresses."""
         if bias:
-            self.addresses = array("Q", [addr + bias & _MASK for addr in self.addresses])
+            self.addresses = array("Q", [addr + bias & WORD_MASK for addr in self.addresses])
 
     def is_rising(self) -> bool:
         """Whether no row goes back; a damaged program's may."""
@@ -136,9 +136,9 @@ class _Advance:
     def by(self, address: int, index: int, steps: int) -> tuple[int, int]:
         """Address and index after so many operations."""
         if self._operations == 1:
-            return address + self._bytes * steps & _MASK, 0
+            return address + self._bytes * steps & WORD_MASK, 0
         insns, index = divmod(index + steps, self._operations)
-        return address + self._bytes * insns & _MASK, index
+        return address + self._bytes * insns & WORD_MASK, index
 
 
 def _unsigned(code: bytes, at: int) -> tuple[int, int]:

@@ -19,6 +19,7 @@ from typing import IO, TYPE_CHECKING, Any, Final
 
 from rvsim.guest.file_limits import MOST_DEBUG_READS, MOST_LINE_OPERATIONS, Budget, TooLarge
 from rvsim.guest.line_program import LineRows, sequences
+from rvsim.hart.words import WORD_MASK
 from rvsim.printable import printable
 
 if TYPE_CHECKING:
@@ -26,7 +27,6 @@ if TYPE_CHECKING:
     from elftools.dwarf.dwarfinfo import DWARFInfo
     from elftools.dwarf.lineprogram import LineProgram
 
-_MASK: Final = (1 << 64) - 1
 _USED: Final = frozenset(
     f".debug_{name}"
     for name in ("info", "abbrev", "line", "line_str", "str", "str_offsets", "addr", "ranges")
@@ -74,7 +74,7 @@ class Lines:
 
     def line(self, addr: int) -> tuple[str, int] | None:
         """The source file and line that the instruction at `addr` came from."""
-        for table in self._tables_for(addr - self._bias & _MASK):
+        for table in self._tables_for(addr - self._bias & WORD_MASK):
             found = self._rows(table).find(addr)
             if found is not None:
                 file, line = found

@@ -42,6 +42,7 @@ from rvsim.hart.initial import ZERO, Initial
 from rvsim.hart.memory import ADDRESS_SPACE, PAGE, Memory, R, W
 from rvsim.hart.state import State
 from rvsim.hart.traps import LACKED_RIGHT, Cause
+from rvsim.hart.words import WORD_MASK
 from rvsim.printable import printable
 
 __all__ = ["STACK_SIZE", "LinuxProcess", "Sink", "hwcap"]
@@ -49,7 +50,6 @@ __all__ = ["STACK_SIZE", "LinuxProcess", "Sink", "hwcap"]
 Sink = BinaryIO | Callable[[bytes], object]
 """Where the guest's output goes: a binary stream, or a function that takes the bytes."""
 
-_MASK: Final = (1 << 64) - 1
 _SP, _A0, _A7 = 2, 10, 17
 _RT_SIGRETURN: Final = 139
 _ECALL_SIZE: Final = 4
@@ -218,7 +218,7 @@ class LinuxProcess:
         number = state.x[_A7]
         self.has_called = True
         self.sp = state.x[_SP]
-        pc = (state["pc"] - _ECALL_SIZE) & _MASK
+        pc = (state["pc"] - _ECALL_SIZE) & WORD_MASK
         if number == _RT_SIGRETURN:
             self.vector.system_call(state, pc)
             self.signals.leave(state)
@@ -228,7 +228,7 @@ class LinuxProcess:
             if result == ERESTARTSYS and self.signals.restarts():
                 state["pc"] = pc
             else:
-                state.x[_A0] = (EINTR if result == ERESTARTSYS else result) & _MASK
+                state.x[_A0] = (EINTR if result == ERESTARTSYS else result) & WORD_MASK
             state["time_asleep"] = self.clock.slept * self._ticks_per_second // SECOND
         self.interrupt(state)
 

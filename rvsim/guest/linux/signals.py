@@ -21,6 +21,7 @@ from rvsim.guest.linux.table import BlockedForEver, ProcessExit
 from rvsim.guest.linux.vector import VectorInCalls
 from rvsim.hart.memory import PAGE, Memory, R, W, X
 from rvsim.hart.state import State
+from rvsim.hart.words import WORD_MASK
 from rvsim.vec.vtype import VILL, VType
 
 SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGKILL, SIGSEGV, SIGPIPE = 4, 5, 6, 7, 8, 9, 11, 13
@@ -55,7 +56,6 @@ _VECTOR_HEAD: Final = 56
 _END_MARK: Final = 8
 _TRAMPOLINE: Final = struct.pack("<II", 139 << 20 | 17 << 7 | 0x13, 0x73)  # li a7, 139; ecall
 _RA, _SP, _A0, _A1, _A2 = 1, 2, 10, 11, 12
-_M64: Final = (1 << 64) - 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -175,7 +175,7 @@ class Signals:
 
     def set_mask(self, mask: int) -> None:
         """Block signals; SIGKILL and SIGSTOP can't be."""
-        self.mask = mask & ~_UNBLOCKABLE & _M64
+        self.mask = mask & ~_UNBLOCKABLE & WORD_MASK
 
     def on_stack(self, sp: int) -> bool:
         """Whether the alternate stack is in use."""
@@ -251,7 +251,7 @@ class Signals:
         if action.flags & _SA_ONSTACK and self.stack is not None and not self.on_stack(sp):
             sp = sum(self.stack)
         size = self._frame_size(state)
-        frame = (sp - size) & ~15 & _M64
+        frame = (sp - size) & ~15 & WORD_MASK
         if self.on_stack(sp) and self.stack is not None and frame < self.stack[0]:
             self._overflow(size, is_nested=sp == state.x[_SP])
         content = bytearray(_FRAME) + vector
