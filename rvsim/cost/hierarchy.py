@@ -100,20 +100,25 @@ class Hierarchy:
     def store_lines(self) -> Subprogram:
         """Extra cycles of a store to the lines `first` to `last`.
 
-        ``store_missed`` counts those that were not in L1.
+        It leaves `head` bytes of the first as they are, and `tail` of the last; ``store_missed``
+        counts bytes that are not to L1.
         """
 
-        def body(first: Value, last: Value, time: Value) -> Value:
+        def body(first: Value, last: Value, head: Value, tail: Value, time: Value) -> Value:
             put("extra", 0)
             put("store_missed", 0)
             with ir.repeat(self._count(first, last)) as i:
                 so_far = get("extra")
+                nbytes = self.core.l1d.line - ir.where(i == 0, head, 0)
+                nbytes -= ir.where(first + i == last, tail, 0)
                 begin = time + so_far
-                extra = ir.invoke(self.store_line, first + i, begin, begin + i * self._line_step)
+                extra = ir.invoke(
+                    self.store_line, first + i, nbytes, begin, begin + i * self._line_step
+                )
                 put("extra", so_far + extra)
             return get("extra")
 
-        return ir.subprogram("cost_store_lines", "first last time", body)
+        return ir.subprogram("cost_store_lines", "first last head tail time", body)
 
     @cached_property
     def store_line(self) -> Subprogram:
@@ -122,13 +127,13 @@ class Hierarchy:
         It begins after all that was stored before, whichever way that went.
         """
 
-        def body(line: Value, begin: Value, time: Value) -> Value:
+        def body(line: Value, nbytes: Value, begin: Value, time: Value) -> Value:
             l2 = self.core.l2
             found, place = find(self.core.l1d, "l1d", line)
             with ir.when(found):
                 ir.write_array("l1d_dirty", place, 1)
             with ir.when(~found):
-                put("store_missed", get("store_missed") + 1)
+                put("store_missed", get("store_missed") + nbytes)
             gathered = get("missed_line") == line + 1
             streamed = ir.zext(get("missed_line") == line, 64)
             goes = ~found & ~gathered
@@ -143,7 +148,7 @@ class Hierarchy:
             allowed = time + fixed(l2.store_slack)
             return ir.where(goes & ir.lt_u(allowed, busy), busy - allowed, 0)
 
-        return ir.subprogram("cost_store_line", "line begin time", body)
+        return ir.subprogram("cost_store_line", "line nbytes begin time", body)
 
     # -- instructions
 

@@ -48,11 +48,13 @@ def load_extra(h: Hierarchy, span: ByteSpan, time: Value) -> Value:
 
 
 def store_extra(h: Hierarchy, span: ByteSpan, time: Value) -> Value:
-    """Extra cycles of a store; ``store_missed`` says how many lines L1 did not take."""
+    """Extra cycles of a store; ``store_missed`` says how many bytes L1 did not take."""
     first, last = span.line(h.core, span.low), span.line(h.core, span.high)
     put("store_missed", 0)
     short = (first == last) & hit(h.core, first, store=True)
-    return ir.invoke(h.store_lines, first, last, time, when=span.any & ~short)
+    inside = h.core.l1d.line - 1
+    head, tail = span.low & inside, inside - (span.high & inside)
+    return ir.invoke(h.store_lines, first, last, head, tail, time, when=span.any & ~short)
 
 
 def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:

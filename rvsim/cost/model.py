@@ -83,7 +83,8 @@ class CostModel:
         self._define_subprograms((*sub.program.subprograms(), sub))
         line = self.core.l1d.line
         first, last = address // line, (address + max(size, 1) - 1) // line
-        self._names[sub.name](first, last, arrays["core"][word_index("now")])
+        whole = (0, 0) if store else ()
+        self._names[sub.name](first, last, *whole, arrays["core"][word_index("now")])
         arrays["core"].cast("B")[:] = times
         arrays["l1d_arrival"].cast("B")[:] = bytes(8 * len(arrays["l1d_arrival"]))
 

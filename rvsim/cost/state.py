@@ -45,7 +45,7 @@ _COUNTS: Final = (
     "fetch_line",  # the line that instructions come from
     "history",  # outcomes of the last branches, the latest lowest
     "level",  # reason of the last miss
-    "store_missed",  # lines of the last store that missed L1
+    "store_missed",  # bytes of the last store that were not to L1
     "missed_line",  # the line of the last store that missed, plus 1
     "eviction",  # cycles that dirty victims add to the next load
     "dram_direction",  # 1 after a write

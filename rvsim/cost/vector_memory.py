@@ -269,8 +269,8 @@ def _buffer(
     buffer = core.store_buffer
     per_byte = CYCLE // core.lsu.beat
     nbytes = span.high - span.low + 1
-    missed = ir.min_u(get("store_missed") * core.l1d.line, nbytes)
-    active = ir.where(span.any, ir.min_u((nbytes - missed) * per_byte, beats), 0)
+    hit = ir.where(span.any, nbytes - get("store_missed"), 0)
+    active = ir.min_u(hit * per_byte, beats)
     put("stored", ir.min_u(left + active, fixed(buffer.limit)))
     cost = ir.shr_u(active * fixed(buffer.beat), CYCLE.bit_length() - 1)
     short = ir.lt_u(active, fixed(buffer.short_beats))

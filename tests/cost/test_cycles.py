@@ -258,6 +258,16 @@ def test_stores_are_written_in_order() -> None:
     assert cycles == pytest.approx(4 * 1.2 + 7, rel=0.05)
 
 
+def test_a_store_hits_in_part() -> None:
+    """128 bytes, of which the first half is in L1: as the two halves one after the other."""
+    setup = """vsetvli t0, x0, e8, m4, ta, ma; mv s2, s1; mv t1, s1; li t2, 240
+        1: lb t3, 0(t1); addi t1, t1, 128; addi t2, t2, -1; bnez t2, 1b"""
+    alone = ["streams.ahead_l2=0", "streams.ahead_dram=0", "dram.write=0", "dram.turnaround=0"]
+    body = "vse8.v v8, (s2); addi s2, s2, 128;"
+    cycles = time_round(body * 16, setup, core=load_core("x60", alone)).cycles / 16
+    assert cycles == pytest.approx(4 * 1.2 + 7, rel=0.05)
+
+
 def test_a_page_that_the_tlb_does_not_hold() -> None:
     """Four pages in turn, all in L2; with a TLB of two, each walks for 60 cycles."""
     chain = "add t1, t0, a1; sd t1, 0(t0); mv t0, t1;" * 3
