@@ -124,7 +124,8 @@ def _microarch(core: object, cases: list[microarch.Case]) -> Section:
 def _kernels(core: object, points: list[kernels.Point], every: int) -> list[Section]:
     sizes = sorted({p.n for p in points})[::every]
     chosen = [p for p in points if p.n in set(sizes)]
-    bars = {"up to 260 bytes": 8.0, "1 to 28 KB": 4.0, "33 to 400 KB": 8.0, "1 MB and more": 12.0}
+    bars = {"up to 260 bytes": 8.0, "1 to 28 KB": 4.0, "33 to 400 KB": 8.0,
+            "400 KB to 1 MB": 12.0, "1 MB and more": 12.0}  # fmt: skip
     totals = Section("Kernel curves, totals", bars)
     variants = Section("Kernel curves, 1 to 28 KB, by kernel", {})
     slopes = Section("Kernel loops in L1: cycles between two sizes", {"slopes": 3.0})

@@ -293,5 +293,6 @@ SIZES: dict[str, Callable[[int], bool]] = {
     "up to 260 bytes": lambda n: n <= 260,
     "1 to 28 KB": lambda n: 1000 <= n <= 28_000,
     "33 to 400 KB": lambda n: 33_000 <= n <= 400_000,
+    "400 KB to 1 MB": lambda n: 400_000 < n < 1_000_000,
     "1 MB and more": lambda n: n >= 1_000_000,
 }
