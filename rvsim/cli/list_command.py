@@ -63,10 +63,10 @@ def _cpus() -> None:
     from rvsim.cli.console import show, table
     from rvsim.profiles import profiles
 
-    shown = table("cpu", "VLEN", "misaligned vectors", "", right=("VLEN",))
+    shown = table("cpu", "VLEN", "misaligned vectors", "core", "", right=("VLEN",))
     for cpu in profiles():
         misaligned = "work" if cpu.misaligned_vector else "fault"
-        shown.add_row(cpu.name, str(cpu.vlen), misaligned, cpu.description)
+        shown.add_row(cpu.name, str(cpu.vlen), misaligned, cpu.core or "-", cpu.description)
     show(shown)
 
 

@@ -81,8 +81,10 @@ def unit_roofs(core: Core, vlen: int, sews: Sequence[int]) -> list[Roof]:
         rate = _elements(core, Unit.VMADOT, ime.SEW, vlen, 1) * PER_ELEMENT[Unit.VMADOT]
         found.append(Roof("IME", rate, _occupancy(Unit.VMADOT)))
     for sew in sews:
-        rate, unit = max(_vector_rates(core, sew, vlen))
-        found.append(Roof(f"vector e{sew}", rate, _occupancy(unit)))
+        rates = list(_vector_rates(core, sew, vlen))
+        if rates:
+            rate, unit = max(rates)
+            found.append(Roof(f"vector e{sew}", rate, _occupancy(unit)))
     return found
 
 
@@ -102,12 +104,15 @@ def memory_roofs(core: Core, vlen: int) -> list[Roof]:
     >>> [(roof.name, round(roof.rate, 2)) for roof in memory_roofs(load_core("x60"), 256)]
     [('L1', 16.0), ('L2', 5.04), ('DRAM', 4.27)]
     """
-    load = max(_elements(core, Unit.VLOAD_UNIT, 8, vlen, lmul) for lmul in _LMULS)
+    found = []
+    if core.knows(Unit.VLOAD_UNIT):
+        load = max(_elements(core, Unit.VLOAD_UNIT, 8, vlen, lmul) for lmul in _LMULS)
+        found.append(Roof("L1", load, _occupancy(Unit.VLOAD_UNIT)))
     lines = (("L2", core.l2.fill, "l2.fill"), ("DRAM", core.dram.read, "dram.read"))
-    return [
-        Roof("L1", load, _occupancy(Unit.VLOAD_UNIT)),
-        *(Roof(name, core.l1d.line / cycles, number) for name, cycles, number in lines if cycles),
-    ]
+    for name, cycles, number in lines:
+        if cycles:
+            found.append(Roof(name, core.l1d.line / cycles, number))
+    return found
 
 
 def _elements(core: Core, unit: Unit, sew: int, vlen: int, lmul: int) -> float:

@@ -8,6 +8,7 @@ and a multiplication 5.
 from __future__ import annotations
 
 import json
+import re
 import signal
 from collections.abc import Callable, Sequence
 from pathlib import Path
@@ -300,6 +301,19 @@ def test_an_unknown_class_outside_of_the_region_does_not_matter(
 ) -> None:
     outside = ("--roi", "10000-10004", *GENERIC_AS_X60)
     assert rvsim("run", "--cycles", program(*AES), *outside).code == 0
+
+
+def test_a_core_of_ones_own(rvsim: Cli, file: str) -> None:
+    """Ten multiplications that wait for each other, three cycles each in place of five."""
+    own = Path(__file__).parents[1] / "cost" / "cores" / "wide1024.toml"
+    cycles = []
+    for options in ((), ("--core", str(own))):
+        result = rvsim("run", "--cycles", file, *options)
+        assert result.code == 0
+        cycles.append(int(re.search(r"^cycles +(\d+)", result.err, re.M)[1]))  # type: ignore[index]
+    assert cycles[0] - cycles[1] == 9 * 2
+    assert "cycles are those of Wide 1024, which is not the core of spacemit-x60\n" in result.err
+    assert "at 2.4 GHz" in result.err
 
 
 @pytest.mark.parametrize(

@@ -6,6 +6,7 @@ Each loop ends in ``addi s0, s0, -1; bnez s0``; a taken branch that was predicte
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 
@@ -160,6 +161,13 @@ def test_roofs_are_those_of_the_core() -> None:
     assert memory_roofs(lean, 128)[0].rate == 16 / 3
     assert memory_roofs(wide, 1024)[0].rate == 128 / 3
     assert [roof.name for roof in unit_roofs(wide, 1024, [8])] == ["vector e8"]
+
+
+def test_there_is_no_roof_of_what_is_not_known() -> None:
+    lean = loaded(LEAN)
+    bare = replace(lean, vector={unit: lean.vector[unit] for unit in ("valu", "vdiv")})
+    assert unit_roofs(bare, 128, [8]) == []
+    assert [roof.name for roof in memory_roofs(bare, 128)] == ["L2", "DRAM"]
 
 
 def test_a_number_of_another_core_is_borrowed() -> None:
