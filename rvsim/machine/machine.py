@@ -138,6 +138,8 @@ class Machine:
 
         The program reaches files in `dirs` only; a dynamic one needs a `sysroot` with its loader
         and libraries.  Without `env`, its environment is empty.
+
+        Raises `RvsimError` for a file that is none of these, or after an earlier `load`.
         """
         image = self._load_image(path)
         stdout = stdout or self._captured["stdout"].extend
@@ -209,6 +211,8 @@ class Machine:
 
         That is exactly `max_insns` instructions, `timeout` seconds, or the moment before the
         instruction at one of the addresses `until`, unless it is the first that executes.
+
+        Raises `RvsimError` if nothing is loaded; what the program does wrong is in the result.
         """
         if self.environment is NOWHERE:
             raise RvsimError("nothing is loaded", hint="call load() first")

@@ -50,6 +50,8 @@ class RunResult:
         pyarrow.  Times are in cycles.  The rows are those of the machine from its start until now,
         also if it has run several times.
 
+        Raises `RvsimError` if the machine keeps no trace, or for a form without its package.
+
         >>> from rvsim.toolchain import build_kernel
         >>> from rvsim.machine import Machine
         >>> machine = Machine(cost="x60", trace=range(1000, 2000))
