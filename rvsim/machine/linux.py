@@ -16,7 +16,7 @@ from rvsim.guest.linux import (
     hwcap,
     hwprobe,
 )
-from rvsim.guest.linux.waiting import CutShort
+from rvsim.guest.linux.deadline import CutShort
 from rvsim.hart.initial import Initial
 from rvsim.hart.traps import Cause, Trap
 from rvsim.machine.environment import LIMIT_REACHED, Ending, Environment

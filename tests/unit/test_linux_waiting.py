@@ -13,9 +13,9 @@ from typing import BinaryIO
 import pytest
 
 from rvsim.guest.linux import BlockedForEver, Grant, ProcessExit
+from rvsim.guest.linux.deadline import PART, CutShort
 from rvsim.guest.linux.errno import EAGAIN, EFAULT, EINTR, EINVAL, EPIPE
 from rvsim.guest.linux.system import MOST_QUEUED_SIGNALS
-from rvsim.guest.linux.waiting import PART, CutShort
 from rvsim.hart.memory import PAGE
 from tests.unit.linux_guest import DATA, HEAP, Guest
 

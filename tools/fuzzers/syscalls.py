@@ -28,9 +28,9 @@ from typing import Final
 
 from rvsim.guest.elf import Image, Segment
 from rvsim.guest.linux import BlockedForEver, Grant, LinuxProcess, ProcessExit
+from rvsim.guest.linux.deadline import CutShort
 from rvsim.guest.linux.system import PROCESS_ID
 from rvsim.guest.linux.table import CALLS
-from rvsim.guest.linux.waiting import CutShort
 from rvsim.hart.memory import ADDRESS_SPACE, PAGE, Memory, R, W, X
 from rvsim.hart.state import State
 from tools.fuzzers import fuzz

@@ -6,10 +6,13 @@ import time
 from collections.abc import Callable
 from typing import Final, Protocol
 
-from rvsim.guest.linux.waiting import Deadline
+from rvsim.guest.linux.deadline import Deadline
 
 SECOND: Final = 1_000_000_000
 """In nanoseconds, the unit of all times of the guest."""
+
+KTIME_MAX: Final = (1 << 63) - 1
+"""The last nanosecond that Linux can tell; a wait up to it has no end."""
 
 CLOCKS: Final = (0, 1, 2, 3, 4, 5, 6, 7, 11)
 """CLOCK_REALTIME to CLOCK_BOOTTIME, CLOCK_TAI."""

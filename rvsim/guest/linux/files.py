@@ -1,22 +1,17 @@
-"""Open files of the guest: its three streams, and files, folders and devices that it opened."""
+"""Open files of the guest: what all can do, and the files, folders and devices of its tree."""
 
 from __future__ import annotations
 
 import os
-import random
 import stat
 from collections.abc import Callable
-from contextlib import suppress
-from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, BinaryIO, Final
+from typing import Final
 
 from rvsim.guest.linux.errno import (
     EACCES,
-    EBADF,
     EINVAL,
     EISDIR,
     ELOOP,
-    EMFILE,
     ENODEV,
     ENOENT,
     ENOTTY,
@@ -29,10 +24,6 @@ from rvsim.guest.linux.errno import (
 )
 from rvsim.guest.linux.spots import Mount, Spot, duplicate, guest_path
 from rvsim.guest.linux.status import Status, status_of
-from rvsim.guest.linux.waiting import Deadline, host_readable
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.clock import Clock
 
 O_ACCMODE, O_WRONLY, O_RDWR = 3, 1, 2
 O_CREAT, O_EXCL, O_TRUNC, O_APPEND = 0o100, 0o200, 0o1000, 0o2000
@@ -50,7 +41,6 @@ POLLIN, POLLPRI, POLLOUT, POLLERR, POLLHUP, POLLNVAL = 1, 2, 4, 8, 0x10, 0x20
 POLLRDNORM, POLLRDBAND, POLLWRNORM, POLLWRBAND, POLLRDHUP = 0x40, 0x80, 0x100, 0x200, 0x2000
 MOST_FILES: Final = 1024
 LARGEST_OFFSET: Final = (1 << 63) - 1
-_LOOK_EVERY_NS: Final = 20_000_000
 _FIFO_STATUS: Final = Status(mode=stat.S_IFIFO | 0o600)
 
 
@@ -184,65 +174,6 @@ class AnonymousFile(OpenFile):
 
     def status(self) -> Status:
         return Status(mode=0o600)
-
-
-class Output(OpenFile):
-    """Standard output or error: bytes go to a function, like those of a pipe."""
-
-    def __init__(self, sink: Callable[[bytes], object]) -> None:
-        super().__init__(O_WRONLY)
-        self._sink = sink
-
-    def write(self, content: bytes, at: int | None = None) -> int:
-        self._sink(content)
-        return len(content)
-
-    def events(self) -> int:
-        return self.WRITABLE
-
-
-class Input(OpenFile):
-    """Standard input: a binary stream, read like a pipe; without one it is at its end.
-
-    In the model's time it is always ready to be read, so that runs are the same: a read waits.
-    With the host's time, `clock`, it is ready when the host's stream is.  A stream with a
-    descriptor is read past what the caller may have read ahead and not used.
-    """
-
-    def __init__(self, source: BinaryIO | None, deadline: Deadline, clock: Clock | None) -> None:
-        super().__init__(0)
-        self._source = source
-        self._fd = _descriptor_of(source)
-        self._deadline = deadline
-        self._clock = clock
-
-    def read(self, count: int, at: int | None = None) -> bytes:
-        if self._source is None or not count:
-            return b""
-        if self._fd is not None:
-            if self.flags & O_NONBLOCK and not host_readable(self._fd):
-                raise WouldBlock("standard input")
-            self._deadline.wait_readable(self._fd)
-        # A terminal or pipe gives what is there; `read` would wait until `count` bytes are.
-        read: Callable[[int], bytes | None] = getattr(self._source, "read1", self._source.read)
-        try:
-            return read(count) or b""
-        except OSError as error:
-            raise from_host(error) from None
-
-    def events(self) -> int:
-        ready = self._clock is None or self._fd is None or host_readable(self._fd)
-        return self.READABLE if ready else 0
-
-    def changes_at(self) -> int | None:
-        return None if self._clock is None else self._clock.now(1) + _LOOK_EVERY_NS
-
-
-def _descriptor_of(source: BinaryIO | None) -> int | None:
-    """The host's descriptor of a stream; None of one that is in memory."""
-    with suppress(AttributeError, OSError, ValueError):
-        return source.fileno() if source is not None else None
-    return None
 
 
 class Device(OpenFile):
@@ -430,90 +361,3 @@ class Folder(OpenFile):
 
     def close(self) -> None:
         self.spot.close()
-
-
-@dataclass(slots=True)
-class _Descriptor:
-    file: OpenFile
-    cloexec: bool = False
-
-
-@dataclass(slots=True)
-class FileTable:
-    """The guest's file descriptors; a new one is below `limit`, which a program may lower."""
-
-    limit: Callable[[], int] = lambda: MOST_FILES
-    _by_number: dict[int, _Descriptor] = field(default_factory=dict)
-
-    def __getitem__(self, fd: int) -> OpenFile:
-        """The open file of a descriptor; EBADF if there is none, or one that is only a path."""
-        file = self.any(fd)
-        if file.is_path:
-            raise CallError(EBADF)
-        return file
-
-    def any(self, fd: int) -> OpenFile:
-        """The same for the few calls that take a path too (open(2), O_PATH)."""
-        return self.descriptor(fd).file
-
-    def has(self, fd: int) -> bool:
-        """Whether the descriptor is open to be used: ``files[fd]`` has it."""
-        found = self._by_number.get(fd)
-        return found is not None and not found.file.is_path
-
-    def descriptor(self, fd: int) -> _Descriptor:
-        """The descriptor itself, which has a flag of its own."""
-        found = self._by_number.get(fd)
-        if found is None:
-            raise CallError(EBADF)
-        return found
-
-    def numbers(self) -> list[int]:
-        """The descriptors that are open."""
-        return sorted(self._by_number)
-
-    def add(self, file: OpenFile, *, cloexec: bool = False, lowest: int = 0) -> int:
-        """Give a file the lowest free number from `lowest` on; EMFILE if there is none."""
-        for fd in range(lowest, min(self.limit(), MOST_FILES)):
-            if fd not in self._by_number:
-                self._by_number[fd] = _Descriptor(file, cloexec)
-                return fd
-        file_is_open = any(d.file is file for d in self._by_number.values())
-        if not file_is_open:
-            file.close()
-        raise CallError(EMFILE)
-
-    def put(self, fd: int, file: OpenFile, *, cloexec: bool = False) -> None:
-        """Let `fd` mean the file, whatever it meant before."""
-        if not 0 <= fd < min(self.limit(), MOST_FILES):
-            raise CallError(EBADF)
-        if fd in self._by_number:
-            self.close(fd)
-        self._by_number[fd] = _Descriptor(file, cloexec)
-
-    def close(self, fd: int) -> None:
-        """Forget a descriptor; its file is closed with the last one."""
-        file = self.descriptor(fd).file
-        del self._by_number[fd]
-        if all(d.file is not file for d in self._by_number.values()):
-            file.closed = True
-            file.close()
-
-    def close_all(self) -> None:
-        """Forget all of them."""
-        for fd in list(self._by_number):
-            self.close(fd)
-
-
-class RandomBytes:
-    """What the guest takes for random: the same in each run."""
-
-    def __init__(self, seed: int = 0x7276_7369_6D) -> None:
-        self._seed = seed
-        self._generator: random.Random | None = None
-
-    def __call__(self, count: int) -> bytes:
-        """The next bytes."""
-        if self._generator is None:
-            self._generator = random.Random(self._seed)
-        return self._generator.randbytes(count)

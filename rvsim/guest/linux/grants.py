@@ -25,7 +25,8 @@ from rvsim.guest.linux.errno import (
     CallError,
     from_host,
 )
-from rvsim.guest.linux.nodes import Directory, Magic
+from rvsim.guest.linux.file_nodes import Magic
+from rvsim.guest.linux.nodes import Directory
 from rvsim.guest.linux.places import ITSELF, Place
 from rvsim.guest.linux.spots import FOLDER_FLAGS, Layer, Mount, Parts, Spot, guest_path
 from rvsim.guest.linux.status import Status, status_of

@@ -5,13 +5,9 @@ from __future__ import annotations
 import stat
 import zlib
 from collections.abc import Callable, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.status import Status
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.files import OpenFile
-    from rvsim.guest.linux.spots import Spot
 
 _ROOT: Final = 0
 """Such files belong to the superuser, so nobody changes them."""
@@ -36,15 +32,6 @@ class Text(Node):
         self.mode = stat.S_IFREG | permissions
 
 
-class DeviceNode(Node):
-    """A device: each opening makes what `make` says of its flags."""
-
-    mode = stat.S_IFCHR | 0o666
-
-    def __init__(self, make: Callable[[int], OpenFile]) -> None:
-        self.make = make
-
-
 class Link(Node):
     """A symbolic link."""
 
@@ -54,16 +41,6 @@ class Link(Node):
         self.target = target
 
 
-class Magic(Link):
-    """A link of ``/proc/self`` that leads to an open file or folder itself, not to its name."""
-
-    def __init__(
-        self, target: Callable[[], bytes], leads_to: Callable[[], OpenFile | Spot]
-    ) -> None:
-        super().__init__(target)
-        self.leads_to = leads_to
-
-
 class Directory(Node):
     """A folder; its entries are asked for each time."""
 
@@ -71,3 +48,19 @@ class Directory(Node):
 
     def __init__(self, entries: Callable[[], Mapping[bytes, Node]]) -> None:
         self.entries = entries
+
+
+def folder(**entries: Node) -> Directory:
+    """A folder with entries that are always there.
+
+    >>> sorted(folder(version=Text(lambda: b"1")).entries())
+    [b'version']
+    """
+    named = {name.encode(): node for name, node in entries.items()}
+    return Directory(lambda: named)
+
+
+def text(content: str | int) -> Text:
+    """A file that always holds one line."""
+    line = f"{content}\n".encode()
+    return Text(lambda: line)

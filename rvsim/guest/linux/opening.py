@@ -19,6 +19,7 @@ from rvsim.guest.linux.errno import (
     CallError,
     from_host,
 )
+from rvsim.guest.linux.file_nodes import DeviceNode, Magic
 from rvsim.guest.linux.files import (
     O_CLOEXEC,
     O_CREAT,
@@ -36,7 +37,7 @@ from rvsim.guest.linux.files import (
 )
 from rvsim.guest.linux.grants import FileTree
 from rvsim.guest.linux.made import Made
-from rvsim.guest.linux.nodes import DeviceNode, Link, Magic, Node, Text
+from rvsim.guest.linux.nodes import Link, Node, Text
 from rvsim.guest.linux.places import Place
 from rvsim.guest.linux.spots import Spot, guest_path
 from rvsim.guest.linux.status import Status, status_of

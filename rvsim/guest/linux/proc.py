@@ -10,9 +10,10 @@ import numpy as np
 from rvsim.guest.linux.clock import SECOND
 from rvsim.guest.linux.cpu import Cpu
 from rvsim.guest.linux.errno import ENOENT, CallError
+from rvsim.guest.linux.file_nodes import Magic
 from rvsim.guest.linux.made import Made
 from rvsim.guest.linux.mappings import Span
-from rvsim.guest.linux.nodes import Directory, Link, Magic, Node, Text
+from rvsim.guest.linux.nodes import Directory, Link, Node, Text, folder, text
 from rvsim.guest.linux.signals import SIG_IGN
 from rvsim.guest.linux.spots import Mount, guest_path
 from rvsim.guest.linux.status import USER_ID, status_of
@@ -44,22 +45,6 @@ _LIMIT_NAMES: Final = (
 """The resources of `LIMITS` in their order, and their units."""
 
 _BOOT_ID: Final = b"72767369-6d00-4000-8000-000000000000\n"
-
-
-def folder(**entries: Node) -> Directory:
-    """A folder with entries that are always there.
-
-    >>> sorted(folder(version=Text(lambda: b"1")).entries())
-    [b'version']
-    """
-    named = {name.encode(): node for name, node in entries.items()}
-    return Directory(lambda: named)
-
-
-def text(content: str | int) -> Text:
-    """A file that always holds one line."""
-    line = f"{content}\n".encode()
-    return Text(lambda: line)
 
 
 def proc(process: LinuxProcess, cpu: Cpu) -> Directory:

@@ -17,26 +17,30 @@ from rvsim.guest.elf import Image
 from rvsim.guest.linux import calls as _calls  # noqa: F401  (fills the table)
 from rvsim.guest.linux.clock import SECOND, Clock, HostClock, ModelClock
 from rvsim.guest.linux.cpu import Cpu
+from rvsim.guest.linux.deadline import Deadline
+from rvsim.guest.linux.descriptors import FileTable
 from rvsim.guest.linux.errno import EFAULT, EINTR, ENOSYS, ERESTARTSYS, CallError
 from rvsim.guest.linux.fault_signals import fault_signal
-from rvsim.guest.linux.files import FileTable, Input, Output, RandomBytes
 from rvsim.guest.linux.grants import FileTree, Grant
 from rvsim.guest.linux.loader import load_loader, looks_like_library, missing_library
 from rvsim.guest.linux.mappings import Mappings, Span
 from rvsim.guest.linux.memory_file import Quota
 from rvsim.guest.linux.names import NAMES
+from rvsim.guest.linux.nodes import folder
 from rvsim.guest.linux.perf import Counters
-from rvsim.guest.linux.proc import folder, proc
+from rvsim.guest.linux.proc import proc
+from rvsim.guest.linux.random_bytes import RandomBytes
 from rvsim.guest.linux.settings import Settings
 from rvsim.guest.linux.signals import NAMES as SIGNAL_NAMES
 from rvsim.guest.linux.signals import Killed, Signals, frame_size
 from rvsim.guest.linux.stack import fill_stack, map_stack
+from rvsim.guest.linux.streams import Input, Output
 from rvsim.guest.linux.sysfs import dev, sys
 from rvsim.guest.linux.system import LIMITS, RLIMIT_NOFILE, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
 from rvsim.guest.linux.table import CALLS, Call, ProcessExit
 from rvsim.guest.linux.timers import SignalTimers
 from rvsim.guest.linux.vector import VectorInCalls
-from rvsim.guest.linux.waiting import Deadline, Waiter
+from rvsim.guest.linux.waiting import Waiter
 from rvsim.hart.areas import Areas
 from rvsim.hart.initial import ZERO, Initial
 from rvsim.hart.memory import ADDRESS_SPACE, PAGE, Memory, R, W

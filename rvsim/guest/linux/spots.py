@@ -12,12 +12,10 @@ from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.errno import ENOENT, CallError, from_host
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.nodes import Directory
+from rvsim.guest.linux.nodes import Directory
 
 Parts = tuple[bytes, ...]
 """The components of an absolute path."""

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Final
 
 from rvsim.guest.linux.cpu import CacheFacts, Cpu
+from rvsim.guest.linux.file_nodes import DeviceNode
 from rvsim.guest.linux.files import Device
-from rvsim.guest.linux.nodes import DeviceNode, Directory, Link, Node
-from rvsim.guest.linux.proc import folder, text
+from rvsim.guest.linux.nodes import Directory, Link, Node, folder, text
 
 _MOST_HARTS: Final = 64
 """CONFIG_NR_CPUS of RISC-V."""

@@ -6,11 +6,10 @@ import struct
 from dataclasses import dataclass
 from typing import Final
 
-from rvsim.guest.linux.clock import CPU_CLOCKS, Clock
+from rvsim.guest.linux.clock import CPU_CLOCKS, KTIME_MAX, Clock
 from rvsim.guest.linux.errno import EAGAIN, EINVAL, CallError
 from rvsim.guest.linux.files import O_RDWR, AnonymousFile, WouldBlock
 from rvsim.guest.linux.signals import SI_KERNEL, SI_TIMER, Signal, Signals
-from rvsim.guest.linux.waiting import KTIME_MAX
 
 MOST_TIMERS: Final = 1024
 _MONOTONIC, _PROCESS_CPU = 1, 2

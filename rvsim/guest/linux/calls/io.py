@@ -6,6 +6,7 @@ import struct
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Final
 
+from rvsim.guest.linux.deadline import PART, CutShort
 from rvsim.guest.linux.errno import (
     EAGAIN,
     EBADF,
@@ -35,7 +36,6 @@ from rvsim.guest.linux.files import (
 from rvsim.guest.linux.pipes import PipeEnd
 from rvsim.guest.linux.signals import SIGPIPE, Signal
 from rvsim.guest.linux.table import Addr, Flags, Int, Long, Size, syscall
-from rvsim.guest.linux.waiting import PART, CutShort
 from rvsim.hart.memory import R, W
 
 if TYPE_CHECKING:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Final
 
+from rvsim.guest.linux.deadline import CutShort
 from rvsim.guest.linux.errno import (
     EACCES,
     EEXIST,
@@ -19,7 +20,6 @@ from rvsim.guest.linux.errno import (
 from rvsim.guest.linux.mappings import Span
 from rvsim.guest.linux.perf import PerfEvent
 from rvsim.guest.linux.table import Addr, Flags, Int, Size, syscall
-from rvsim.guest.linux.waiting import CutShort
 from rvsim.hart.memory import ADDRESS_SPACE, LOWEST_FREE, PAGE, R, W, X
 
 if TYPE_CHECKING:

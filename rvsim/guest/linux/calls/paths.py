@@ -18,6 +18,7 @@ from rvsim.guest.linux.errno import (
     CallError,
     from_host,
 )
+from rvsim.guest.linux.file_nodes import Magic
 from rvsim.guest.linux.files import (
     O_CLOEXEC,
     O_CREAT,
@@ -29,7 +30,6 @@ from rvsim.guest.linux.files import (
     OpenFile,
 )
 from rvsim.guest.linux.made import Made
-from rvsim.guest.linux.nodes import Magic
 from rvsim.guest.linux.opening import open_place, opening_flags
 from rvsim.guest.linux.places import OutsideError, Place
 from rvsim.guest.linux.spots import Spot, guest_path

@@ -5,11 +5,10 @@ from __future__ import annotations
 import struct
 from typing import TYPE_CHECKING, Final
 
-from rvsim.guest.linux.clock import CLOCKS, CPU_CLOCKS, SECOND
+from rvsim.guest.linux.clock import CLOCKS, CPU_CLOCKS, KTIME_MAX, SECOND
 from rvsim.guest.linux.errno import EINTR, EINVAL, EPERM, CallError
 from rvsim.guest.linux.system import CLOCK_TICKS
 from rvsim.guest.linux.table import Addr, Flags, Int, syscall
-from rvsim.guest.linux.waiting import KTIME_MAX
 
 if TYPE_CHECKING:
     from rvsim.guest.linux.process import LinuxProcess

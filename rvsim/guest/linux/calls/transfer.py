@@ -6,11 +6,11 @@ import struct
 from typing import TYPE_CHECKING, Final
 
 from rvsim.guest.linux.calls.io import LARGEST_TRANSFER, TO_READ, open_to, waiting, write_all
+from rvsim.guest.linux.deadline import CutShort
 from rvsim.guest.linux.errno import EBADF, EINVAL, ESPIPE, CallError
 from rvsim.guest.linux.files import O_APPEND, SEEK_CUR, HostFile, OpenFile, WouldBlock
 from rvsim.guest.linux.pipes import PipeEnd, ReadEnd, WriteEnd
 from rvsim.guest.linux.table import Addr, Flags, Int, Size, syscall
-from rvsim.guest.linux.waiting import CutShort
 
 if TYPE_CHECKING:
     from rvsim.guest.linux.process import LinuxProcess
