@@ -14,6 +14,7 @@ from typing import BinaryIO, Final
 from rvsim.errors import RvsimError
 from rvsim.guest.elf import Image
 from rvsim.hart.memory import PAGE, GuestFault, Memory, R, W, X
+from rvsim.hart.page_rights import PageOwner
 from rvsim.hart.state import State
 from rvsim.hart.traps import Cause, Trap
 from rvsim.hart.words import WORD_MASK
@@ -75,6 +76,7 @@ class BareMetal:
         self._noted: set[str] = set()
         self._map_ram()
         self._page = tohost // PAGE
+        self._guard = PageOwner()
         self._close_page()
 
     def _map_ram(self) -> None:
@@ -134,14 +136,14 @@ class BareMetal:
     @contextmanager
     def page_open(self) -> Iterator[None]:
         """Let a store to the page of tohost through."""
-        self.memory.protect(self._page * PAGE, PAGE, R | W | X)
+        self.memory.rights.give_back(self._guard, self._page)
         try:
             yield
         finally:
             self._close_page()
 
     def _close_page(self) -> None:
-        self.memory.protect(self._page * PAGE, PAGE, R | X)
+        self.memory.rights.deny(self._guard, self._page, W)
 
     def serve(self) -> None:
         """Do what tohost asks for; `HostExit` if that is to end."""

@@ -1,11 +1,20 @@
-"""How much address space this process may still take: ``ulimit -v`` limits it."""
+"""Address space of this process: what it may still take, and what it reserves.
+
+``ulimit -v`` limits it.
+"""
 
 from __future__ import annotations
 
 import mmap
 import sys
+from typing import Final
 
-UNLIMITED = 1 << 63
+from rvsim.errors import RvsimError
+
+UNLIMITED: Final = 1 << 63
+
+# Python names MAP_NORESERVE only from 3.13 on; Linux has this value on x86, Arm and RISC-V.
+_NORESERVE: Final[int] = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
 def address_space_left() -> int:
@@ -19,3 +28,27 @@ def address_space_left() -> int:
         return UNLIMITED
     with open("/proc/self/statm", "rb") as file:
         return max(0, limit - int(file.read().split()[0]) * mmap.PAGESIZE)
+
+
+def reserve(size: int) -> mmap.mmap:
+    """Zeros that take no memory until they are touched."""
+    if sys.platform == "win32":
+        return mmap.mmap(-1, size)
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
+
+
+def reserve_first(sizes: list[int]) -> tuple[mmap.mmap, int]:
+    """The first of some sizes that the host reserves; one that refuses the last is an error."""
+    for size in sizes:
+        try:
+            return reserve(size), size
+        except (OSError, OverflowError, ValueError) as error:
+            why = error
+    left, last = address_space_left(), sizes[-1]
+    raise RvsimError(
+        f"the host cannot reserve {last:#x} bytes of guest memory ({why})",
+        hint=f"ulimit -v leaves {left >> 20} MiB: ask for a smaller memory, as in "
+        f"--memory {max(left >> 21, 1)}M"
+        if left < last
+        else "ask for a smaller memory",
+    )

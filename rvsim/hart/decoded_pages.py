@@ -5,20 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Final
 
-PAGE_BITS: Final = 12
+from rvsim.hart.page_rights import PAGE_BITS, PageOwner, PageRights, W
+
 _PAGE: Final = 1 << PAGE_BITS
 
 
-class CodeMap:
+class CodeMap(PageOwner):
     """Per page, a set of the halfwords that hold decoded instructions, as the bits of an int.
 
     Whoever keeps decoded code appends to `listeners`: each is called with a page whose code is out
     of date, after the map has forgotten it.  `changes` counts those pages.
 
-    >>> code = CodeMap()
+    >>> code = CodeMap(PageRights(0x100))
     >>> code.listeners.append(lambda page: print(f"page {page:#x}"))
     >>> code.mark(0x10ffe, 4)
-    [16, 17]
     >>> code.overlaps(0x10f00, 0xfe), code.overlaps(0x11001, 1), code.overlaps(0x11002, 8)
     (False, True, False)
     >>> code.drop(0x11)
@@ -27,17 +27,23 @@ class CodeMap:
     [16]
     """
 
-    def __init__(self) -> None:
+    def __init__(self, rights: PageRights) -> None:
+        self._rights = rights
         self._halfwords: dict[int, int] = {}
         self.listeners: list[Callable[[int], None]] = []
         self.changes = 0
 
-    def mark(self, addr: int, nbytes: int) -> list[int]:
-        """Note an instruction; the pages that it lies in."""
-        parts = list(_parts(addr, nbytes))
-        for page, bits in parts:
+    def mark(self, addr: int, nbytes: int) -> None:
+        """Note an instruction: stores to its pages come here first."""
+        for page, bits in _parts(addr, nbytes):
+            if page not in self._halfwords:
+                self._rights.withhold(self, page, W)
             self._halfwords[page] = self._halfwords.get(page, 0) | bits
-        return [page for page, _ in parts]
+
+    def before_change(self, addr: int, nbytes: int) -> None:
+        """Have everybody forget the code decoded from pages whose decoded bytes change."""
+        for page in self.overlapped(addr, nbytes):
+            self.drop(page)
 
     def overlapped(self, addr: int, nbytes: int) -> list[int]:
         """The pages in which the span has decoded bytes."""
@@ -57,6 +63,7 @@ class CodeMap:
     def drop(self, page: int) -> None:
         """Forget a page, and have everybody forget what was decoded there."""
         del self._halfwords[page]
+        self._rights.give_back(self, page)
         self.changes += 1
         for listener in self.listeners:
             listener(page)

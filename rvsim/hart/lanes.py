@@ -26,7 +26,7 @@ class LaneAccess:
     def load_run(self, addr: int, active: Array | None, n: int, dtype: Any) -> tuple[Array, int]:
         """`n` consecutive elements from `addr`, which a later store does not change."""
         nbytes = dtype().itemsize
-        if self._memory.span_ok(addr, n * nbytes, R):
+        if self._memory.loads_directly(addr, n * nbytes):
             values = self._data[addr : addr + n * nbytes].view(dtype)
             return values.copy() if active is None else np.where(active, values, dtype(0)), n
         if active is not None:
@@ -35,7 +35,7 @@ class LaneAccess:
                 return np.zeros(n, dtype), n
             first, last = int(used[0]), int(used[-1])
             start, length = addr + first * nbytes, (last - first + 1) * nbytes
-            if self._memory.span_ok(start, length, R):
+            if self._memory.loads_directly(start, length):
                 values = np.zeros(n, dtype)
                 values[first : last + 1] = self._data[start : start + length].view(dtype)
                 values[~active] = 0

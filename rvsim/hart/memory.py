@@ -22,14 +22,12 @@ import numpy as np
 import numpy.typing as npt
 
 from rvsim.errors import RvsimError
-from rvsim.hart.address_space import address_space_left
+from rvsim.hart.address_space import address_space_left, reserve_first
 from rvsim.hart.areas import Areas
-from rvsim.hart.decoded_pages import PAGE_BITS, CodeMap
+from rvsim.hart.decoded_pages import CodeMap
+from rvsim.hart.page_rights import PAGE_BITS, PageRights, R, W, X
 
 PAGE: Final = 1 << PAGE_BITS
-R: Final = 1
-W: Final = 2
-X: Final = 4
 MAPPED: Final = 0x80
 """Marks a page that may hold data, also when nothing may touch it now; 8 to 0x40 are spare."""
 
@@ -41,6 +39,9 @@ LOWEST_FREE: Final = 0x10000
 
 Bare metal has memory there too."""
 
+__all__ = ["ADDRESS_SPACE", "LOWEST_FREE", "MAPPED", "PAGE", "PAGE_BITS", "GuestFault", "Memory"]
+__all__ += ["Access", "R", "W", "X"]
+
 Access = Literal["load", "store", "fetch"]
 Bytes = npt.NDArray[np.uint8]
 Addresses = npt.NDArray[np.uint64]
@@ -50,9 +51,6 @@ Lanes = npt.NDArray[np.unsignedinteger]
 _LANE_TYPES: Final = (np.dtype("u1"), np.dtype("u2"), np.dtype("u4"), np.dtype("u8"))
 _PROMISE_KEPT: Final = 512
 """Pages of which the first access makes memory: 2 MiB, if so many are promised around it."""
-
-# Python names MAP_NORESERVE only from 3.13 on; Linux has this value on x86, Arm and RISC-V.
-_NORESERVE: Final[int] = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform == "linux" else 0)
 
 
 class GuestFault(Exception):
@@ -67,29 +65,6 @@ class GuestFault(Exception):
 
     def __str__(self) -> str:
         return f"{self.access} access fault at {self.addr:#x}"
-
-
-def _reserve(size: int) -> mmap.mmap:
-    if sys.platform == "win32":
-        return mmap.mmap(-1, size)
-    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
-
-
-def _reserve_first(sizes: list[int]) -> tuple[mmap.mmap, int]:
-    """The first of some sizes that the host reserves; one that refuses the last is an error."""
-    for size in sizes:
-        try:
-            return _reserve(size), size
-        except (OSError, OverflowError, ValueError) as error:
-            why = error
-    left, last = address_space_left(), sizes[-1]
-    raise RvsimError(
-        f"the host cannot reserve {last:#x} bytes of guest memory ({why})",
-        hint=f"ulimit -v leaves {left >> 20} MiB: ask for a smaller memory, as in "
-        f"--memory {max(left >> 21, 1)}M"
-        if left < last
-        else "ask for a smaller memory",
-    )
 
 
 class Memory:
@@ -116,7 +91,7 @@ class Memory:
         self.limit = limit
         # ulimit -v counts what is reserved: LLVM, for one, has to have some too.
         spaces = [space] if space > limit and address_space_left() >= 2 * space else []
-        self._mmap, self.size = _reserve_first([*spaces, limit])
+        self._mmap, self.size = reserve_first([*spaces, limit])
         size = self.size
         self.areas = Areas()
         """Numbers of the pages that are mapped."""
@@ -126,13 +101,12 @@ class Memory:
         """Of those that will be, by the permissions that they get then."""
         self.view: memoryview = memoryview(self._mmap)
         self.data: Bytes = np.frombuffer(self._mmap, np.uint8)
-        # One page more than there is, never mapped: `first_bad` clips addresses outside to it.
-        # Mappings of the host are zero without having been touched, which bytearrays are not.
-        self._perm = _reserve(size // PAGE + 1)
+        self.rights = PageRights(size // PAGE)
+        self._perm, self._direct = self.rights.granted, self.rights.direct
+        # `first_bad` clips addresses outside to the page that is never mapped.
         self._perm_clipped: Bytes = np.frombuffer(self._perm, np.uint8)
         self._perm_clipped.flags.writeable = False
         self.perm: Bytes = self._perm_clipped[:-1]
-        self._direct = _reserve(len(self._perm))
         self.data_address: int = self.data.ctypes.data
         self._direct_pages: Bytes = np.frombuffer(self._direct, np.uint8)
         self.perm_address: int = self._direct_pages.ctypes.data
@@ -141,7 +115,7 @@ class Memory:
         self._words = self.view.cast("I")
         self._doubles = self.view.cast("Q")
         self._lanes: dict[int, Lanes] = {t.itemsize: self.data.view(t) for t in _LANE_TYPES}
-        self.code = CodeMap()
+        self.code = CodeMap(self.rights)
         self._last1, self._last2 = size - 1, size - 2
         self._last4, self._last8 = size - 4, size - 8
 
@@ -182,7 +156,7 @@ class Memory:
     def _write(self, pages: slice, byte: int) -> None:
         """Enter a permission; what has never been accessible has none, and is not touched."""
         for start, stop in self._committed.parts(pages.start, pages.stop):
-            self._set_permission(slice(start, stop), bytes([byte]) * (stop - start))
+            self._set_permission(slice(start, stop), byte)
 
     @property
     def left(self) -> int:
@@ -251,7 +225,8 @@ class Memory:
         by = pages.start - like.start
         for start, stop in self._committed.parts(like.start, like.stop):
             self._committed.add(start + by, stop + by)
-            self._set_permission(slice(start + by, stop + by), self._perm[start:stop])
+            perms = bytes(map(self.rights.mapped, range(start, stop)))
+            self._set_permission(slice(start + by, stop + by), perms)
         for areas in self._promised.values():
             for start, stop in areas.parts(like.start, like.stop):
                 areas.add(start + by, stop + by)
@@ -261,14 +236,11 @@ class Memory:
         parts = self._committed.parts(addr // PAGE, -(-(addr + length) // PAGE))
         return [(start * PAGE, (stop - start) * PAGE) for start, stop in parts]
 
-    def _set_permission(self, pages: slice, perms: bytes) -> None:
-        self._perm[pages] = perms
-        self._direct[pages] = perms
+    def _set_permission(self, pages: slice, perms: int | bytes) -> None:
+        self.rights.map(pages.start, pages.stop, perms)
         for page in self.code.pages(pages.start, pages.stop):
-            if self._perm[page] & X:
-                self._direct[page] &= ~W
-            else:
-                self._drop_code(page)
+            if not self.rights.mapped(page) & X:
+                self.code.drop(page)
 
     def unmap(self, addr: int, length: int) -> None:
         """Drop the pages and give their memory back to the host; unmapped ones may be among them.
@@ -286,9 +258,8 @@ class Memory:
     def zero(self, addr: int, length: int) -> None:
         """Zero whole pages, giving their memory back to the host; they keep their permissions."""
         pages = self._pages(addr, length)
-        for page in self.code.pages(pages.start, pages.stop):
-            self._drop_code(page)
         start, stop = pages.start * PAGE, pages.stop * PAGE
+        self.rights.tell_change(start, stop - start)
         if sys.platform == "linux" and mmap.PAGESIZE == PAGE:
             self._mmap.madvise(mmap.MADV_DONTNEED, start, stop - start)
         else:
@@ -336,17 +307,7 @@ class Memory:
 
     def mark_code(self, addr: int, nbytes: int) -> None:
         """Note a decoded instruction: `code.listeners` hear when its bytes change."""
-        for page in self.code.mark(addr, nbytes):
-            self._direct[page] &= ~W
-
-    def _about_to_change(self, addr: int, nbytes: int) -> None:
-        """Have everybody forget the code decoded from pages whose decoded bytes change."""
-        for page in self.code.overlapped(addr, nbytes):
-            self._drop_code(page)
-
-    def _drop_code(self, page: int) -> None:
-        self._direct[page] = self._perm[page]
-        self.code.drop(page)
+        self.code.mark(addr, nbytes)
 
     # Access by the host: any mapped page, whatever its permissions
 
@@ -360,7 +321,7 @@ class Memory:
         """Store bytes for the host, also into read-only pages; `GuestFault` where nothing is."""
         if not self.mapped(addr, len(content)):
             raise GuestFault(addr, "store")
-        self._about_to_change(addr, len(content))
+        self.rights.tell_change(addr, len(content))
         first, stop = addr // PAGE, -(-(addr + len(content)) // PAGE)
         if not self._committed.covers(first, stop):  # whoever may not touch a page, it holds data
             self._committed.add(first, stop)
@@ -388,6 +349,7 @@ class Memory:
         perm = self._perm
         if last >= self.size or not perm[addr >> 12] & perm[last >> 12] & R:
             raise GuestFault(addr, "load")
+        self.rights.ask_load(addr, n)
         return int.from_bytes(self._mmap[addr : last + 1], "little")
 
     def _store(self, addr: int, n: int, value: int) -> None:
@@ -395,30 +357,30 @@ class Memory:
         perm = self._perm
         if last >= self.size or not perm[addr >> 12] & perm[last >> 12] & W:
             raise GuestFault(addr, "store")
-        self._about_to_change(addr, n)
+        self.rights.ask_store(addr, n)
         self._mmap[addr : last + 1] = value.to_bytes(n, "little")
 
     def load1(self, addr: int) -> int:
         """The byte at `addr`."""
-        if addr <= self._last1 and self._perm[addr >> 12] & R:
+        if addr <= self._last1 and self._direct[addr >> 12] & R:
             return self.view[addr]
-        raise GuestFault(addr, "load")
+        return self._load(addr, 1)
 
     def load2(self, addr: int) -> int:
         """The little-endian halfword at `addr`."""
-        if not addr & 1 and addr <= self._last2 and self._perm[addr >> 12] & R:
+        if not addr & 1 and addr <= self._last2 and self._direct[addr >> 12] & R:
             return self._halves[addr >> 1]
         return self._load(addr, 2)
 
     def load4(self, addr: int) -> int:
         """The little-endian word at `addr`."""
-        if not addr & 3 and addr <= self._last4 and self._perm[addr >> 12] & R:
+        if not addr & 3 and addr <= self._last4 and self._direct[addr >> 12] & R:
             return self._words[addr >> 2]
         return self._load(addr, 4)
 
     def load8(self, addr: int) -> int:
         """The little-endian doubleword at `addr`."""
-        if not addr & 7 and addr <= self._last8 and self._perm[addr >> 12] & R:
+        if not addr & 7 and addr <= self._last8 and self._direct[addr >> 12] & R:
             return self._doubles[addr >> 3]
         return self._load(addr, 8)
 
@@ -472,8 +434,12 @@ class Memory:
         stop = (first + int(bad.argmax())) * PAGE if bad.any() else end
         return max(0, stop - addr)
 
+    def loads_directly(self, addr: int, nbytes: int) -> bool:
+        """Whether the guest may load from the span, and nobody is to be asked before."""
+        return self._span_has(self._direct, addr, nbytes, R)
+
     def stores_directly(self, addr: int, nbytes: int) -> bool:
-        """Whether the guest may store to the span, and no decoded code is on its pages."""
+        """Whether the guest may store to the span, and nobody is to be asked before."""
         return self._span_has(self._direct, addr, nbytes, W)
 
     def _span_has(self, perm: mmap.mmap, addr: int, nbytes: int, need: int) -> bool:
@@ -513,6 +479,9 @@ class Memory:
         """
         values = old.copy()
         at = addrs[active].view(np.int64)
+        if not self._is_direct(at, nbytes, R):
+            for addr in at.tolist():
+                self.rights.ask_load(addr, nbytes)
         if (at & (nbytes - 1)).any():
             cells = self.data[at[:, None] + np.arange(nbytes)]
             values[active] = cells.view(old.dtype)[:, 0]
@@ -529,10 +498,9 @@ class Memory:
         chosen = active[:stop]
         at = addrs[:stop][chosen].view(np.int64)
         elements = values[:stop][chosen]
-        direct = self._direct_pages
-        if not (direct[at >> PAGE_BITS] & direct[at + (nbytes - 1) >> PAGE_BITS] & W).all():
+        if not self._is_direct(at, nbytes, W):
             for addr in at.tolist():
-                self._about_to_change(addr, nbytes)
+                self.rights.ask_store(addr, nbytes)
         if not (at & (nbytes - 1)).any():
             cells, where = self._lanes[nbytes], at >> (nbytes.bit_length() - 1)
         else:
@@ -543,3 +511,9 @@ class Memory:
             where, kept = np.unique(where[::-1], return_index=True)
             elements = elements[::-1][kept]
         cells[where] = elements
+
+    def _is_direct(self, at: npt.NDArray[np.int64], nbytes: int, need: int) -> bool:
+        """Whether nobody is to be asked before any of the accesses."""
+        direct = self._direct_pages
+        first, last = at >> PAGE_BITS, at + (nbytes - 1) >> PAGE_BITS
+        return bool((direct[first] & direct[last] & need).all())

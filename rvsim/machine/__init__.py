@@ -3,9 +3,8 @@
 from rvsim.engine.observer import ALL_INSNS, Need, Observer, Statistics
 from rvsim.machine.environment import LIMIT_REACHED, Ending, Environment
 from rvsim.machine.hart import Hart
-from rvsim.machine.machine import Machine
+from rvsim.machine.machine import Machine, RunResult
 from rvsim.machine.options import RunOptions
-from rvsim.machine.result import RunResult
 
 __all__ = [
     "ALL_INSNS",

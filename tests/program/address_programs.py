@@ -18,7 +18,7 @@ from unittest.mock import patch
 
 import numpy as np
 
-import rvsim.hart.memory
+import rvsim.hart.address_space
 from rvsim.config import Config
 from rvsim.engine.interp import Interpreter
 from rvsim.engine.jit.engine import Jit
@@ -50,7 +50,7 @@ class Guarded(Memory):
     """Guest memory between two spans of the host's address space that nobody may touch."""
 
     def __init__(self, size: int) -> None:
-        reserve, guards = rvsim.hart.memory._reserve, []
+        reserve, guards = rvsim.hart.address_space.reserve, []
 
         def guarded(length: int) -> mmap.mmap:
             if length != size:  # tables of permissions, which may be anywhere
@@ -59,7 +59,7 @@ class Guarded(Memory):
             guards.extend(others)
             return found
 
-        with patch("rvsim.hart.memory._reserve", guarded):
+        with patch("rvsim.hart.address_space.reserve", guarded):
             super().__init__(size)
         self._guards = guards
 

@@ -140,16 +140,16 @@ def test_what_the_host_wrote_where_nobody_may_look_is_gone_with_the_page(guest: 
 
 
 def test_a_host_that_refuses_the_space_gives_the_memory(monkeypatch: pytest.MonkeyPatch):
-    from rvsim.hart import memory as mem
+    from rvsim.hart import address_space
 
-    reserve = mem._reserve
+    reserve = address_space.reserve
 
     def small(size: int) -> object:
         if size > 1 << 30:
             raise OSError("refused")
         return reserve(size)
 
-    monkeypatch.setattr(mem, "_reserve", small)
+    monkeypatch.setattr(address_space, "reserve", small)
     guest = Guest(size=LIMIT, space=ADDRESS_SPACE)
     assert guest.memory.size == LIMIT
     for _ in range(2):
