@@ -6,6 +6,7 @@ import pytest
 
 from rvsim.host.processor import VARIABLE, usable_hosts
 from tools import fuzz, fuzzers
+from tools.fuzzers import syscalls
 
 
 @pytest.mark.parametrize("name", ["addresses", "elves", "instructions", "programs", "syscalls"])
@@ -36,3 +37,24 @@ def test_an_unknown_fuzzer_is_refused_with_the_names(capsys: pytest.CaptureFixtu
     assert fuzz.main(["nothing"]) == 2
     assert "NAME is one of " in capsys.readouterr().err
     assert {"instructions", "programs", "syscalls"} <= set(fuzz.names())
+
+
+def test_a_case_that_has_moved_files_about_leaves_no_trace_in_the_next() -> None:
+    """A folder in place of a file, and a link that leads out of what is granted."""
+    host = syscalls.Host()
+    host.fill()
+    file, sub = host.granted / "file", host.granted / "sub"
+    content = file.read_bytes()
+    file.unlink()
+    sub.rename(file)
+    (file / "deep").rename(host.granted / "deep")
+    sub.mkdir()
+    (host.granted / "deep").rename(sub / "deep")
+    host.fill()
+    assert file.read_bytes() == content
+    file.unlink()
+    file.symlink_to(host.root / "secret")
+    host.fill()
+    assert not file.is_symlink()
+    assert host.is_unharmed()
+    host.remove()

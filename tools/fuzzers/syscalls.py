@@ -17,6 +17,7 @@ import os
 import random
 import resource
 import shutil
+import stat
 import struct
 import tempfile
 import time
@@ -262,7 +263,8 @@ _SWEPT: Final = (*_RIGHT, *((number,) for number in _KNOWN if number not in {r[0
 
 
 _CONTENTS: Final = {"file": b"0123456789" * 1000, "sub/deep": b"deep"}
-_NAMES: Final = {"sub", "up", "out", *_CONTENTS}
+_LINKS: Final = ("up", "out")
+_NAMES: Final = {"sub", *_LINKS, *_CONTENTS}
 
 
 class Host:
@@ -275,7 +277,7 @@ class Host:
 
     def fill(self) -> None:
         """Have the granted folder as each case finds it."""
-        if self.granted.exists() and self._names() == _NAMES:
+        if self._has_its_kinds():
             for name, content in _CONTENTS.items():
                 path = self.granted / name
                 if path.stat().st_size != len(content) or path.read_bytes() != content:
@@ -287,6 +289,15 @@ class Host:
             (self.granted / name).write_bytes(content)
         (self.granted / "up").symlink_to("..")
         (self.granted / "out").symlink_to(self.root)
+
+    def _has_its_kinds(self) -> bool:
+        """Whether each name is there and what it was: a case may rename one over another."""
+        if not self.granted.exists() or self._names() != _NAMES:
+            return False
+        modes = {name: (self.granted / name).lstat().st_mode for name in _NAMES}
+        links = {name for name, mode in modes.items() if stat.S_ISLNK(mode)}
+        files = {name for name, mode in modes.items() if stat.S_ISREG(mode)}
+        return links == set(_LINKS) and files == set(_CONTENTS)
 
     def _names(self) -> set[str]:
         return {str(path.relative_to(self.granted)) for path in self.granted.rglob("*")}
