@@ -11,6 +11,7 @@ from rvsim.guest.linux import (
     BlockedForEver,
     CacheFacts,
     Cpu,
+    Kernel,
     LinuxProcess,
     ProcessExit,
     hwcap,
@@ -43,11 +44,18 @@ _NO_WAY_OUT: Final = (
 class LinuxEnvironment(Environment):
     """Runs a process."""
 
-    def __init__(self, process: LinuxProcess) -> None:
-        self.process = process
+    def __init__(self, kernel: Kernel) -> None:
+        self.kernel = kernel
+        self.process = kernel.process
 
     @staticmethod
-    def of(hart: Hart, image: Image, **given: Any) -> LinuxEnvironment:
+    def of(
+        hart: Hart,
+        image: Image,
+        *,
+        strace: Callable[[str], object] | None = None,
+        **given: Any,
+    ) -> LinuxEnvironment:
         """A process that runs an image on a hart; `given` is for `LinuxProcess`."""
         options, config = hart.options, hart.config
         cpu, rates = profile(options.cpu), config.rates
@@ -71,7 +79,7 @@ class LinuxEnvironment(Environment):
             initial=Initial.parse(options.initial),
             **given,
         )
-        return LinuxEnvironment(process)
+        return LinuxEnvironment(Kernel(process, strace))
 
     def start(self, hart: Hart) -> None:
         self.process.start(hart.state)
@@ -82,7 +90,7 @@ class LinuxEnvironment(Environment):
     def trapped(self, hart: Hart, trap: Trap) -> Ending | None:
         if trap.cause == Cause.ENVIRONMENT_CALL_FROM_U_MODE:
             return self._system_call(hart, trap)
-        handled = self.process.fault(trap.cause, trap.tval, hart.state)
+        handled = self.kernel.fault(trap.cause, trap.tval, hart.state)
         return None if handled else Ending.killed(trap)
 
     def _system_call(self, hart: Hart, trap: Trap) -> Ending | None:
@@ -90,7 +98,7 @@ class LinuxEnvironment(Environment):
         state = hart.state
         state["pc"] = trap.pc + 4
         try:
-            self.process.syscall(state)
+            self.kernel.syscall(state)
         except ProcessExit as ended:
             state["pc"] = trap.pc
             return Ending("exit", ended.code)
@@ -107,7 +115,7 @@ class LinuxEnvironment(Environment):
 
     def pause(self, hart: Hart) -> tuple[int | None, float | None]:
         """Up to when a timer of the program may have to interrupt it."""
-        cycles, moment = self.process.run_limit()
+        cycles, moment = self.kernel.run_limit()
         if cycles is not None and hart.cost is not None:
             cycles = _BETWEEN_TIMERS - hart.state["instret"] % _BETWEEN_TIMERS
         return cycles, moment
@@ -117,7 +125,7 @@ class LinuxEnvironment(Environment):
         if hart.cost is not None and hart.state["instret"] % _BETWEEN_TIMERS:
             return None
         try:
-            self.process.interrupt(hart.state)
+            self.kernel.interrupt(hart.state)
         except ProcessExit as ended:
             return Ending("exit", ended.code)
         except BlockedForEver as blocked:
@@ -125,7 +133,7 @@ class LinuxEnvironment(Environment):
         return None
 
     def no_way_out(self) -> str | None:
-        return None if self.process.has_called else _NO_WAY_OUT
+        return None if self.kernel.has_called else _NO_WAY_OUT
 
 
 def _blocked(pc: int, blocked: BlockedForEver) -> Ending:

@@ -7,7 +7,7 @@ from typing import Any
 
 from rvsim.config import NO_FACTS, ClockRates
 from rvsim.guest.elf import Image, Segment
-from rvsim.guest.linux import Cpu, LinuxProcess
+from rvsim.guest.linux import Cpu, Kernel, LinuxProcess
 from rvsim.hart.memory import PAGE, Memory, R, W
 from rvsim.hart.state import State
 
@@ -43,7 +43,9 @@ class Guest:
         self.notes: list[str] = []
         cpu = Cpu(frozenset(), NO_FACTS, vlen // 8, K1_RATES)
         options = {"cpu": cpu, "stdout": self.out.append, "note": self.notes.append} | options
+        strace = options.pop("strace", None)
         self.process = LinuxProcess(self.memory, options.pop("image", IMAGE), **options)
+        self.kernel = Kernel(self.process, strace)
         self.state = State(vlen)
         self.state["vtype"] = 1 << 63
         self.process.start(self.state)
@@ -53,7 +55,7 @@ class Guest:
         self.state.x[17] = number
         for i, value in enumerate(arguments):
             self.state.x[10 + i] = value % (1 << 64)
-        self.process.syscall(self.state)
+        self.kernel.syscall(self.state)
         result = self.state.x[10]
         return result - (1 << 64) if result >> 63 else result
 

@@ -44,7 +44,7 @@ def raise_(guest: Guest, number: int) -> int:
 
 def sigreturn(guest: Guest) -> None:
     guest.state.x[17] = 139
-    guest.process.syscall(guest.state)
+    guest.kernel.syscall(guest.state)
 
 
 # Default actions
@@ -207,7 +207,7 @@ def test_a_handler_of_a_fault_gives_vector_state_back(guest: Guest):
     state = guest.state
     state["vtype"], state["vl"] = 0xC8, 5
     state.vfile[:] = 0x5A
-    assert guest.process.fault(13, 0x1000, state)
+    assert guest.kernel.fault(13, 0x1000, state)
     guest.call(172)
     assert (state["vtype"], state["vl"]) == (1 << 63, 0)
     sigreturn(guest)
@@ -422,7 +422,7 @@ def auxv(guest: Guest) -> dict[int, int]:
 def test_a_fault_goes_to_its_handler(guest: Guest, cause: int, tval: int, number: int, code: int):
     action(guest, number, HANDLER, SIGINFO)
     guest.state["pc"] = 0x20FF0
-    assert guest.process.fault(cause, tval, guest.state)
+    assert guest.kernel.fault(cause, tval, guest.state)
     assert guest.state["pc"] == HANDLER
     frame = guest.state.x[2]
     addr = tval if cause in (12, 13, 15) else 0x20FF0  # si_addr, as Linux's traps.c has it
@@ -431,12 +431,12 @@ def test_a_fault_goes_to_its_handler(guest: Guest, cause: int, tval: int, number
 
 
 def test_a_fault_without_a_handler_or_blocked_is_a_trap(guest: Guest):
-    assert not guest.process.fault(13, 8, guest.state)
+    assert not guest.kernel.fault(13, 8, guest.state)
     action(guest, SEGV, 1)
-    assert not guest.process.fault(13, 8, guest.state)
+    assert not guest.kernel.fault(13, 8, guest.state)
     action(guest, SEGV, HANDLER)
     mask(guest, BLOCK, bit(SEGV))
-    assert not guest.process.fault(13, 8, guest.state)
+    assert not guest.kernel.fault(13, 8, guest.state)
     mask(guest, UNBLOCK, bit(SEGV))
     guest.state.x[2] = 8
-    assert not guest.process.fault(13, 8, guest.state)
+    assert not guest.kernel.fault(13, 8, guest.state)

@@ -24,7 +24,7 @@ def guest() -> Guest:
 
 
 def fault(guest: Guest, cause: int, addr: int) -> bool:
-    return guest.process.fault(cause, addr, guest.state)
+    return guest.kernel.fault(cause, addr, guest.state)
 
 
 @pytest.mark.parametrize("shift", range(32, 38))

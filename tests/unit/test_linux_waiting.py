@@ -232,7 +232,7 @@ def test_a_timer_interrupts_a_wait_and_its_handler_sees_the_time(guest: Guest):
     assert guest.state["pc"] == HANDLER
     assert struct.unpack("<qq", guest.memory.read(OUT + 64, 16)) == (99, 998_500_000)
     guest.state.x[17] = 139
-    guest.process.syscall(guest.state)
+    guest.kernel.syscall(guest.state)
     assert guest.state.x[10] == EINTR % (1 << 64)
 
 
@@ -244,7 +244,7 @@ def test_a_handler_may_have_the_call_begin_anew(guest: Guest):
         guest.state["pc"] = 0x5000
         assert guest.call(READ, reader, OUT, 1) == ALRM
         guest.state.x[17] = 139
-        guest.process.syscall(guest.state)
+        guest.kernel.syscall(guest.state)
         assert guest.state["pc"] == 0x5000 + back
         assert guest.state.x[10] == (reader if flags else EINTR % (1 << 64))
 
@@ -269,7 +269,7 @@ def test_a_pipe_without_readers_ends_the_program_unless_it_handles_that(guest: G
     handle(guest, PIPE)
     assert guest.put(writer, b"x") == PIPE
     guest.state.x[17] = 139
-    guest.process.syscall(guest.state)
+    guest.kernel.syscall(guest.state)
     assert guest.state.x[10] == EPIPE % (1 << 64)
     guest.memory.write(DATA, bytes(24))
     assert guest.call(134, PIPE, DATA, 0, 8) == 0

@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final
 
 from rvsim.guest.elf import Image, Segment
-from rvsim.guest.linux import BlockedForEver, Grant, LinuxProcess, ProcessExit
+from rvsim.guest.linux import BlockedForEver, Grant, Kernel, LinuxProcess, ProcessExit
 from rvsim.guest.linux.deadline import CutShort
 from rvsim.guest.linux.system import PROCESS_ID
 from rvsim.guest.linux.table import CALLS
@@ -336,6 +336,7 @@ class Guest:
             dirs=[Grant(str(host.granted), "/d", writable=True)],
             host_time=case.host_time,
         )
+        self._kernel = Kernel(self.process)
         self.state = State(256)
         self.process.start(self.state)
         self._open_files()
@@ -352,7 +353,7 @@ class Guest:
         for i, value in enumerate(arguments):
             state.x[10 + i] = value
         self.process.deadline.at = time.monotonic() + PATIENCE
-        self.process.syscall(state)
+        self._kernel.syscall(state)
         result = state.x[10]
         return result - (1 << 64) if result >> 63 else result
 

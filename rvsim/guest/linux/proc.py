@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final, Protocol
 
 import numpy as np
 
-from rvsim.guest.linux.clock import SECOND
+from rvsim.guest.elf import Image
+from rvsim.guest.linux.clock import SECOND, Clock
 from rvsim.guest.linux.cpu import Cpu
+from rvsim.guest.linux.descriptors import FileTable
 from rvsim.guest.linux.errno import ENOENT, CallError
 from rvsim.guest.linux.file_nodes import Magic
+from rvsim.guest.linux.grants import FileTree
 from rvsim.guest.linux.made import Made
-from rvsim.guest.linux.mappings import Span
+from rvsim.guest.linux.mappings import Mappings, Span
 from rvsim.guest.linux.nodes import Directory, Link, Node, Text, folder, text
-from rvsim.guest.linux.signals import SIG_IGN
+from rvsim.guest.linux.settings import Settings
+from rvsim.guest.linux.signals import SIG_IGN, Signals
 from rvsim.guest.linux.spots import Mount, guest_path
+from rvsim.guest.linux.stack import Stack, Started
 from rvsim.guest.linux.status import USER_ID, status_of
 from rvsim.guest.linux.system import (
     CLOCK_TICKS,
@@ -26,10 +31,7 @@ from rvsim.guest.linux.system import (
     UNAME,
     UNLIMITED,
 )
-from rvsim.hart.memory import LOWEST_FREE, PAGE, R, W, X
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
+from rvsim.hart.memory import LOWEST_FREE, PAGE, Memory, R, W, X
 
 _NAME_COLUMN: Final = 73
 """Where ``/proc/self/maps`` has the names."""
@@ -47,7 +49,29 @@ _LIMIT_NAMES: Final = (
 _BOOT_ID: Final = b"72767369-6d00-4000-8000-000000000000\n"
 
 
-def proc(process: LinuxProcess, cpu: Cpu) -> Directory:
+class ShownProcess(Protocol):
+    """What ``/proc`` needs to know of the process."""
+
+    memory: Memory
+    image: Image
+    mappings: Mappings
+    stack: Stack
+    started: Started
+    brk_start: int
+    clock: Clock
+    signals: Signals
+    limits: dict[int, tuple[int, int]]
+    settings: Settings
+    umask: int
+    thread_name: bytes
+    tree: FileTree
+    files: FileTable
+
+    def moving_spans(self) -> list[Span]:
+        """The areas of memory whose size changes."""
+
+
+def proc(process: ShownProcess, cpu: Cpu) -> Directory:
     """The folder ``/proc``, with one process in it."""
     own = _own(process)
     pid = str(PROCESS_ID)
@@ -97,7 +121,7 @@ def _settings() -> Directory:
 # The process
 
 
-def _own(process: LinuxProcess) -> Directory:
+def _own(process: ShownProcess) -> Directory:
     files: dict[str, Callable[[], bytes]] = {
         "auxv": lambda: process.started.auxv,
         "cmdline": lambda: _memory_of(process, process.started.arguments),
@@ -122,7 +146,7 @@ def _own(process: LinuxProcess) -> Directory:
     return Directory(lambda: {**own, b"task": task})
 
 
-def open_files(process: LinuxProcess) -> dict[bytes, Node]:
+def open_files(process: ShownProcess) -> dict[bytes, Node]:
     """A link for each descriptor."""
 
     def link(fd: int) -> Node:
@@ -131,7 +155,7 @@ def open_files(process: LinuxProcess) -> dict[bytes, Node]:
     return {str(fd).encode(): link(fd) for fd in process.files.numbers()}
 
 
-def _executable(process: LinuxProcess) -> Made:
+def _executable(process: ShownProcess) -> Made:
     """The program's file as it was when it was loaded, whatever its name leads to by now."""
     source = process.image.source
     if source is None:
@@ -140,12 +164,12 @@ def _executable(process: LinuxProcess) -> Made:
     return Made(lambda: content, 0, name=source.path, status=status_of(source.status))
 
 
-def _memory_of(process: LinuxProcess, span: range) -> bytes:
+def _memory_of(process: ShownProcess, span: range) -> bytes:
     memory = process.memory
     return memory.read(span.start, len(span)) if memory.mapped(span.start, len(span)) else b""
 
 
-def maps(process: LinuxProcess) -> bytes:
+def maps(process: ShownProcess) -> bytes:
     """``/proc/self/maps``: a line for each run of pages of one kind."""
     spans = process.mappings.spans(process.memory, process.moving_spans())
     return b"".join(_map_line(span, process.memory.permission(span.start)) for span in spans)
@@ -161,18 +185,18 @@ def _map_line(span: Span, perm: int) -> bytes:
     return (line.ljust(_NAME_COLUMN - 1) + b" " + name if name else line + b" ") + b"\n"
 
 
-def _mapped_pages(process: LinuxProcess) -> int:
+def _mapped_pages(process: ShownProcess) -> int:
     return process.memory.areas.total
 
 
-def _statm(process: LinuxProcess) -> bytes:
+def _statm(process: ShownProcess) -> bytes:
     pages = _mapped_pages(process)
     memory = process.memory
     code = int(np.count_nonzero(memory.perm[memory.held_pages()] & X))
     return f"{pages} {pages} 0 {code} 0 {pages - code} 0\n".encode()
 
 
-def _stat(process: LinuxProcess) -> bytes:
+def _stat(process: ShownProcess) -> bytes:
     """The fields of proc(5), by their numbers; those that are not here are 0."""
     pending, blocked, ignored, caught = _signal_sets(process)
     pages = _mapped_pages(process)
@@ -189,7 +213,7 @@ def _stat(process: LinuxProcess) -> bytes:
     return b"%d (%s) R %s\n" % (PROCESS_ID, process.thread_name, rest.encode())
 
 
-def _signal_sets(process: LinuxProcess) -> tuple[int, int, int, int]:
+def _signal_sets(process: ShownProcess) -> tuple[int, int, int, int]:
     """The signals that are pending, blocked, ignored and caught."""
     signals = process.signals
     ignored = sum(1 << n - 1 for n, a in signals.actions.items() if a.handler == SIG_IGN)
@@ -201,11 +225,11 @@ def _mask(signals: int) -> int:
     return signals & 0x7FFF_FFFF  # the file has the first 31 only
 
 
-def _ticks(process: LinuxProcess) -> int:
+def _ticks(process: ShownProcess) -> int:
     return process.clock.cpu() * CLOCK_TICKS // SECOND
 
 
-def _status(process: LinuxProcess) -> bytes:
+def _status(process: ShownProcess) -> bytes:
     kib = _mapped_pages(process) * PAGE // 1024
     ids = "\t".join([str(USER_ID)] * 4)
     pending, blocked, ignored, caught = _signal_sets(process)
@@ -231,7 +255,7 @@ def _status(process: LinuxProcess) -> bytes:
     return "".join(f"{name}:\t{value}\n" for name, value in lines.items()).encode()
 
 
-def _limits(process: LinuxProcess) -> bytes:
+def _limits(process: ShownProcess) -> bytes:
     """Soft and hard limit of each resource, with its unit."""
     rows = [("Limit", "Soft Limit", "Hard Limit", "Units")]
     for resource, (name, unit) in enumerate(_LIMIT_NAMES):
@@ -244,7 +268,7 @@ def _limit(value: int) -> str:
     return "unlimited" if value == UNLIMITED else str(value)
 
 
-def _mounts(process: LinuxProcess) -> bytes:
+def _mounts(process: ShownProcess) -> bytes:
     own = ["proc /proc proc ro 0 0", "sysfs /sys sysfs ro 0 0", "devtmpfs /dev devtmpfs ro 0 0"]
     granted = [_mount_line(mount) for mount in process.tree.mounts]
     return "".join(f"{line}\n" for line in own + granted).encode("utf-8", "surrogateescape")
@@ -267,7 +291,7 @@ def _escaped(path: bytes) -> str:
 # The machine
 
 
-def _meminfo(process: LinuxProcess) -> bytes:
+def _meminfo(process: ShownProcess) -> bytes:
     total = process.memory.limit // 1024
     free = process.memory.left // 1024
     lines = {"MemTotal": total, "MemFree": free, "MemAvailable": free, "Buffers": 0, "Cached": 0,
@@ -275,7 +299,7 @@ def _meminfo(process: LinuxProcess) -> bytes:
     return "".join(f"{name + ':':<15} {value:8} kB\n" for name, value in lines.items()).encode()
 
 
-def _uptime(process: LinuxProcess) -> bytes:
+def _uptime(process: ShownProcess) -> bytes:
     hundredths = process.clock.now(7) * 100 // SECOND
     idle = max(0, hundredths - process.clock.cpu() * 100 // SECOND)
     return f"{_decimal(hundredths)} {_decimal(idle)}\n".encode()
@@ -285,7 +309,7 @@ def _decimal(hundredths: int) -> str:
     return f"{hundredths // 100}.{hundredths % 100:02}"
 
 
-def _machine_stat(process: LinuxProcess) -> bytes:
+def _machine_stat(process: ShownProcess) -> bytes:
     user = _ticks(process)
     idle = max(0, process.clock.now(7) * CLOCK_TICKS // SECOND - user)
     times = f"{user} 0 0 {idle} 0 0 0 0 0 0"

@@ -1,4 +1,4 @@
-"""A Linux process: what it starts with, and the dispatch of its system calls.
+"""A Linux process: what it starts with, and what the kernel knows about it.
 
 Everything is deterministic: random bytes, user ids and layout are fixed, clocks show what the
 constructor's `now_ns` says (or the host's time, if that is asked for).
@@ -14,30 +14,25 @@ from typing import BinaryIO, Final
 
 from rvsim.config import NO_FACTS, SyscallVector
 from rvsim.guest.elf import Image
-from rvsim.guest.linux import calls as _calls  # noqa: F401  (fills the table)
-from rvsim.guest.linux.clock import SECOND, Clock, HostClock, ModelClock
+from rvsim.guest.linux.clock import Clock, HostClock, ModelClock
 from rvsim.guest.linux.cpu import Cpu
 from rvsim.guest.linux.deadline import Deadline
 from rvsim.guest.linux.descriptors import FileTable
-from rvsim.guest.linux.errno import EFAULT, EINTR, ENOSYS, ERESTARTSYS, CallError
-from rvsim.guest.linux.fault_signals import fault_signal
+from rvsim.guest.linux.errno import EFAULT, CallError
 from rvsim.guest.linux.grants import FileTree, Grant
 from rvsim.guest.linux.loader import load_loader, looks_like_library, missing_library
 from rvsim.guest.linux.mappings import Mappings, Span
 from rvsim.guest.linux.memory_file import Quota
-from rvsim.guest.linux.names import NAMES
 from rvsim.guest.linux.nodes import folder
 from rvsim.guest.linux.perf import Counters
 from rvsim.guest.linux.proc import proc
 from rvsim.guest.linux.random_bytes import RandomBytes
 from rvsim.guest.linux.settings import Settings
-from rvsim.guest.linux.signals import NAMES as SIGNAL_NAMES
-from rvsim.guest.linux.signals import Killed, Signals, frame_size
+from rvsim.guest.linux.signals import Signals, frame_size
 from rvsim.guest.linux.stack import fill_stack, map_stack
 from rvsim.guest.linux.streams import Input, Output
 from rvsim.guest.linux.sysfs import dev, sys
 from rvsim.guest.linux.system import LIMITS, RLIMIT_NOFILE, RLIMIT_SIGPENDING, STACK_SIZE, VECTOR_ON
-from rvsim.guest.linux.table import CALLS, Call, ProcessExit
 from rvsim.guest.linux.timers import SignalTimers
 from rvsim.guest.linux.vector import VectorInCalls
 from rvsim.guest.linux.waiting import Waiter
@@ -45,8 +40,6 @@ from rvsim.hart.areas import Areas
 from rvsim.hart.initial import ZERO, Initial
 from rvsim.hart.memory import ADDRESS_SPACE, PAGE, Memory, R, W
 from rvsim.hart.state import State
-from rvsim.hart.traps import LACKED_RIGHT, Cause
-from rvsim.hart.words import WORD_MASK
 from rvsim.printable import printable
 
 __all__ = ["STACK_SIZE", "LinuxProcess", "Sink", "hwcap"]
@@ -54,10 +47,7 @@ __all__ = ["STACK_SIZE", "LinuxProcess", "Sink", "hwcap"]
 Sink = BinaryIO | Callable[[bytes], object]
 """Where the guest's output goes: a binary stream, or a function that takes the bytes."""
 
-_SP, _A0, _A7 = 2, 10, 17
-_RT_SIGRETURN: Final = 139
-_ECALL_SIZE: Final = 4
-_WIDEST_ACCESS: Final = 8
+_SP, _A0 = 2, 10
 _MOST_SAID: Final = 64
 _LOADER_FAILED: Final = 127
 _LONGEST_PATH: Final = 4096
@@ -85,8 +75,8 @@ class LinuxProcess:
     """What the kernel knows about the one process that runs `image`.
 
     The guest reaches files of `dirs` only, and with a `sysroot` those below it, to read.  `note`
-    gets a line for each system call that isn't there and each file that is out of reach, `strace` a
-    line for every call.  With `syscall_vector` "keep" vector state outlives calls, as before 6.5.
+    gets a line for each system call that isn't there and each file that is out of reach.  With
+    `syscall_vector` "keep" vector state outlives calls, as before 6.5.
     """
 
     def __init__(
@@ -111,13 +101,13 @@ class LinuxProcess:
         syscall_vector: SyscallVector = "discard",
         initial: Initial = ZERO,
         note: Callable[[str], object] = lambda line: None,
-        strace: Callable[[str], object] | None = None,
     ) -> None:
         self.memory = memory
         self.image = image
         self.probe = probe or {}
         self.clock: Clock = HostClock() if host_time else ModelClock(now_ns, cpu.rates.frequency)
-        self._ticks_per_second = cpu.rates.timer
+        self.ticks_per_second = cpu.rates.timer
+        """Of the register `time`."""
         self.random = RandomBytes()
         self.limits: dict[int, tuple[int, int]] = dict(LIMITS)
         self.vector = VectorInCalls(syscall_vector)
@@ -138,10 +128,7 @@ class LinuxProcess:
         self.sp = 0
         self.hart: State
         """The registers, from the start on."""
-        self.has_called = False
-        """Whether it has made a system call."""
-        self._note = note
-        self._strace = strace
+        self.note = note
         self._sysroot = sysroot
         self._said: set[str] = set()
         self._refused: set[bytes] = set()
@@ -210,103 +197,13 @@ class LinuxProcess:
         heap = [Span(self.brk_start, heap_end, b"[heap]")] if heap_end > self.brk_start else []
         return [*heap, Span(self.stack.guard + PAGE, self.stack.top, b"[stack]")]
 
-    # System calls
-
-    def syscall(self, state: State) -> None:
-        """Carry out the call that a7 and a0 to a5 ask for; the result goes to a0.
-
-        The pc is past the call already: that is where a signal handler comes back to.  Raises
-        `ProcessExit` if the process ends, `BlockedForEver` if it waits for what can't happen,
-        `CutShort` if the deadline comes before the call has done anything.
-        """
-        number = state.x[_A7]
-        self.has_called = True
-        self.sp = state.x[_SP]
-        pc = (state["pc"] - _ECALL_SIZE) & WORD_MASK
-        if number == _RT_SIGRETURN:
-            self.vector.system_call(state, pc)
-            self.signals.leave(state)
-        else:
-            result = self._result(number, state)
-            self.vector.system_call(state, pc)
-            if result == ERESTARTSYS and self.signals.restarts():
-                state["pc"] = pc
-            else:
-                state.x[_A0] = (EINTR if result == ERESTARTSYS else result) & WORD_MASK
-            state["time_asleep"] = self.clock.slept * self._ticks_per_second // SECOND
-        self.interrupt(state)
-
-    def interrupt(self, state: State) -> None:
-        """Send what timers have to send, and have pending signals handled."""
-        self.timers.expire()
-        if not self.signals.pending_bits:
-            return
-        try:
-            self.signals.deliver(state)
-        except Killed as end:
-            self._note(f"the program has ended itself by SIG{SIGNAL_NAMES.get(end.signal, '?')}")
-            raise
-
-    def run_limit(self) -> tuple[int | None, float | None]:
-        """How far the program may run before `interrupt`: cycles, or the host's time in seconds."""
-        moment = self.timers.first()
-        return (None, None) if moment is None else self.clock.run_limit(moment)
-
-    def _result(self, number: int, state: State) -> int:
-        call = CALLS.get(number)
-        if call is None:
-            self._name_once(number)
-            if self._strace:
-                self._strace(f"{NAMES.get(number, f'syscall {number}')}() = -ENOSYS")
-            return ENOSYS
-        arguments = call.arguments(state.x[_A0 : _A0 + 6].tolist())
-        if self._strace:
-            return self._traced(call, arguments, self._strace)
-        try:
-            return call.run(self, *arguments)
-        except CallError as error:
-            return error.code
-        except ProcessExit as end:
-            self._name_library(end.code)
-            raise
-
-    def _traced(self, call: Call, arguments: list[int], strace: Callable[[str], object]) -> int:
-        shown = call.shown(arguments, self.memory)
-        result = None
-        try:
-            result = call.run(self, *arguments)
-        except CallError as error:
-            result = error.code
-        finally:
-            strace(f"{shown} = {call.answer(result)}")
-        return result
-
-    def fault(self, cause: Cause, tval: int, state: State) -> bool:
-        """Whether the program goes on after a trap: in a handler of the signal, or where it was.
-
-        The latter if memory that was promised is there now.
-        """
-        need = LACKED_RIGHT.get(cause)
-        if need is not None and self.memory.keep_promise(tval, _WIDEST_ACCESS, need):
-            return True
-        if need is not None and self.memory.is_promised(tval):
-            self.note_once(
-                f"the program has used up its memory of {self.memory.limit:#x} bytes, and what it"
-                " mapped with MAP_NORESERVE has none left: give it more with --memory"
-            )
-        return self.signals.fault(fault_signal(cause, tval, state["pc"], self.memory), state)
-
     # What is said on the way
-
-    def _name_once(self, number: int) -> None:
-        name = f" ({NAMES[number]})" if number in NAMES else ""
-        self.note_once(f"unknown system call {number}{name}: ENOSYS")
 
     def note_once(self, text: str) -> None:
         """Pass on what is new; a program that finds ever more to say is heard no longer."""
         if text not in self._said and len(self._said) < _MOST_SAID:
             self._said.add(text)
-            self._note(text)
+            self.note(text)
 
     def small_space(self) -> None:
         """Say once that the host's limit, and not the program, is why a mapping has no place."""
@@ -326,17 +223,17 @@ class LinuxProcess:
             text = f"no --dir grants {printable(path)}, so for the program it does not exist"
             if len(self._refused) == _MOST_REFUSALS:
                 text += "; further paths are not named (--strace shows all)"
-            self._note(text)
+            self.note(text)
 
     def missing(self, path: bytes) -> None:
         """Note a library that is not there."""
         if looks_like_library(path):
             self._missing.append(path)
 
-    def _name_library(self, code: int) -> None:
+    def name_library(self, code: int) -> None:
         """Say which library stopped the dynamic loader, where it looked, and what to do."""
         if self.loader is not None and code == _LOADER_FAILED and self._missing:
-            self._note(missing_library(self._missing, self._sysroot))
+            self.note(missing_library(self._missing, self._sysroot))
 
     # What the calls do with guest memory
 

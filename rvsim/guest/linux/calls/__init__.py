@@ -1,4 +1,4 @@
-"""The system calls by subject.  Importing this package fills `rvsim.guest.linux.table.CALLS`."""
+"""The system calls by subject: importing them fills the table `CALLS`."""
 
 from rvsim.guest.linux.calls import (
     attributes,
@@ -18,8 +18,10 @@ from rvsim.guest.linux.calls import (
     time,
     transfer,
 )
+from rvsim.guest.linux.table import CALLS
 
 __all__ = [
+    "CALLS",
     "attributes",
     "events",
     "filesystem",

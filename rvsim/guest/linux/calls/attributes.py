@@ -7,7 +7,7 @@ import struct
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.calls.paths import (
     AT_EMPTY_PATH,
@@ -20,11 +20,9 @@ from rvsim.guest.linux.clock import SECOND
 from rvsim.guest.linux.errno import EINVAL, EOPNOTSUPP, EPERM, CallError, from_host
 from rvsim.guest.linux.files import OpenFile
 from rvsim.guest.linux.places import Place
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.status import USER_ID
 from rvsim.guest.linux.table import Addr, Flags, Int, Mode, Size, Text, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _UTIME_NOW, _UTIME_OMIT = (1 << 30) - 1, (1 << 30) - 2
 _PERMISSIONS: Final = 0o777

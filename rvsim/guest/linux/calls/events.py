@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.calls.signals import signal_set
 from rvsim.guest.linux.calls.time import pair_bytes, time_pair
@@ -11,13 +11,11 @@ from rvsim.guest.linux.clock import CLOCKS
 from rvsim.guest.linux.errno import EINVAL, EPERM, CallError
 from rvsim.guest.linux.files import O_CLOEXEC, O_NONBLOCK, OpenFile
 from rvsim.guest.linux.pipes import EventCounter, SignalFile, make_pipe
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.signals import check_number
 from rvsim.guest.linux.system import PROCESS_ID
 from rvsim.guest.linux.table import Addr, Flags, Int, Size, syscall
 from rvsim.guest.linux.timers import Timer, TimerFile
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _O_DIRECT: Final = 0o40000
 _EFD_SEMAPHORE: Final = 1

@@ -4,17 +4,15 @@ from __future__ import annotations
 
 import stat
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.calls.paths import AT_FDCWD, existing
 from rvsim.guest.linux.errno import EBADF, EFBIG, EINVAL, ENODEV, EOPNOTSUPP, ESPIPE
 from rvsim.guest.linux.files import LARGEST_OFFSET, OpenFile
 from rvsim.guest.linux.memory_file import MemoryFile
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.status import BLOCK
 from rvsim.guest.linux.table import Addr, Flags, Int, Long, Size, Text, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _EXT4: Final = 0xEF53
 _BLOCKS: Final = 1 << 24

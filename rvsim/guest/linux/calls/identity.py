@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.errno import EACCES, EINVAL, EPERM, ESRCH, CallError
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.status import USER_ID
 from rvsim.guest.linux.system import PROCESS_ID
 from rvsim.guest.linux.table import Addr, Flags, Int, Size, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _KEEP: Final = -1
 _PRIO_PROCESS, _PRIO_USER = 0, 2

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.deadline import PART, CutShort
 from rvsim.guest.linux.errno import (
@@ -34,12 +34,10 @@ from rvsim.guest.linux.files import (
     WouldBlock,
 )
 from rvsim.guest.linux.pipes import PipeEnd
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.signals import SIGPIPE, Signal
 from rvsim.guest.linux.table import Addr, Flags, Int, Long, Size, syscall
 from rvsim.hart.memory import R, W
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 LARGEST_TRANSFER: Final = 0x7FFF_F000
 _MOST_VECTORS: Final = 1024

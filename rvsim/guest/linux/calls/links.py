@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import os
 import stat
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.calls.paths import existing, new_place
 from rvsim.guest.linux.errno import EINVAL, ENOENT, EPERM, EXDEV, CallError, from_host
 from rvsim.guest.linux.files import O_CREAT, O_EXCL, O_WRONLY
 from rvsim.guest.linux.opening import open_place
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.table import Flags, Int, Mode, Size, Text, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _AT_SYMLINK_FOLLOW: Final = 0x400
 

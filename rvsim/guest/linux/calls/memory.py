@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.deadline import CutShort
 from rvsim.guest.linux.errno import (
@@ -17,14 +17,12 @@ from rvsim.guest.linux.errno import (
     EPERM,
     CallError,
 )
+from rvsim.guest.linux.files import OpenFile
 from rvsim.guest.linux.mappings import Span
 from rvsim.guest.linux.perf import PerfEvent
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.table import Addr, Flags, Int, Size, syscall
 from rvsim.hart.memory import ADDRESS_SPACE, LOWEST_FREE, PAGE, R, W, X
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.files import OpenFile
-    from rvsim.guest.linux.process import LinuxProcess
 
 _PROT_READ, _PROT_WRITE, _PROT_EXEC = 1, 2, 4
 _MAP_SHARED, _MAP_PRIVATE, _MAP_SHARED_VALIDATE = 1, 2, 3

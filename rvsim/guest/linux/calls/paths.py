@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.errno import (
     EACCES,
@@ -32,12 +32,10 @@ from rvsim.guest.linux.files import (
 from rvsim.guest.linux.made import Made
 from rvsim.guest.linux.opening import open_place, opening_flags
 from rvsim.guest.linux.places import OutsideError, Place
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.spots import Spot, guest_path
 from rvsim.guest.linux.status import USER_ID, Status
 from rvsim.guest.linux.table import Addr, Flags, Int, Long, Mode, Size, Text, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 AT_FDCWD: Final = -100
 AT_SYMLINK_NOFOLLOW, AT_EMPTY_PATH = 0x100, 0x1000

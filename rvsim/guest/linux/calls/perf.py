@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.errno import (
     E2BIG,
@@ -18,12 +18,10 @@ from rvsim.guest.linux.errno import (
     CallError,
 )
 from rvsim.guest.linux.perf import GROUP, READ_FORMATS, PerfEvent, Source
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.system import PROCESS_ID
 from rvsim.guest.linux.table import Addr, Flags, Int, syscall
 from rvsim.hart.memory import PAGE
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 # struct perf_event_attr
 _SMALLEST, _KNOWN_SIZE = 64, 136

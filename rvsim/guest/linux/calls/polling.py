@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import struct
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.calls.signals import signal_set
 from rvsim.guest.linux.calls.time import timeout
@@ -26,10 +26,8 @@ from rvsim.guest.linux.files import (
     POLLWRNORM,
     OpenFile,
 )
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.table import Addr, Flags, Int, Size, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _POLLFD: Final = struct.Struct("<iHH")
 _EPOLL_EVENT: Final = struct.Struct("<I4xQ")

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.errno import EINVAL, EPERM
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.settings import TIMER_SLACK
 from rvsim.guest.linux.signals import SIGNALS
 from rvsim.guest.linux.system import VECTOR_OFF, VECTOR_ON
 from rvsim.guest.linux.table import Addr, Int, Size, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _NAME_SIZE: Final = 16
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING
 
 from rvsim.guest.linux.calls.time import timeout
 from rvsim.guest.linux.errno import EAGAIN, EFAULT, EINTR, EINVAL, ESRCH, CallError
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.signals import SI_TKILL, SI_USER, SIGKILL, Action, Signal, check_number
 from rvsim.guest.linux.system import PROCESS_ID
 from rvsim.guest.linux.table import Addr, Int, Size, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _SET_SIZE = 8
 _SIGSTOP = 19
@@ -111,7 +108,7 @@ def sigaltstack(process: LinuxProcess, new: Addr, old: Addr) -> int:
 
 @syscall(139, "rt_sigreturn")
 def rt_sigreturn(process: LinuxProcess) -> int:
-    """Come back from a handler.  `LinuxProcess.syscall` does it: all registers change."""
+    """Come back from a handler.  `Kernel.syscall` does it: all registers change."""
     return EFAULT
 
 

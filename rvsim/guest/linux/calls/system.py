@@ -3,18 +3,16 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.calls.io import LARGEST_TRANSFER
 from rvsim.guest.linux.clock import SECOND
 from rvsim.guest.linux.errno import EINVAL, EOPNOTSUPP, EPERM, ESRCH
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.status import USER_ID
 from rvsim.guest.linux.system import LIMITS, PARENT_ID, PROCESS_ID, UNAME
 from rvsim.guest.linux.table import Addr, Flags, Int, ProcessExit, Size, syscall
 from rvsim.hart.memory import W
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _FIELD: Final = 65
 _GRND_FLAGS: Final = 7

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.calls.time import timespec
 from rvsim.guest.linux.errno import (
@@ -17,11 +17,9 @@ from rvsim.guest.linux.errno import (
     ETIMEDOUT,
     CallError,
 )
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.system import PROCESS_ID
 from rvsim.guest.linux.table import Addr, Flags, Int, Size, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _CPU_SET: Final = struct.pack("<Q", 1)
 _WAIT, _WAKE, _WAIT_BITSET, _WAKE_BITSET = 0, 1, 9, 10

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.clock import CLOCKS, CPU_CLOCKS, KTIME_MAX, SECOND
 from rvsim.guest.linux.errno import EINTR, EINVAL, EPERM, CallError
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.system import CLOCK_TICKS
 from rvsim.guest.linux.table import Addr, Flags, Int, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _REALTIME, _MONOTONIC = 0, 1
 _TIMER_ABSTIME: Final = 1

@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 import struct
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from rvsim.guest.linux.calls.io import LARGEST_TRANSFER, TO_READ, open_to, waiting, write_all
 from rvsim.guest.linux.deadline import CutShort
 from rvsim.guest.linux.errno import EBADF, EINVAL, ESPIPE, CallError
 from rvsim.guest.linux.files import O_APPEND, SEEK_CUR, HostFile, OpenFile, WouldBlock
 from rvsim.guest.linux.pipes import PipeEnd, ReadEnd, WriteEnd
+from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.table import Addr, Flags, Int, Size, syscall
-
-if TYPE_CHECKING:
-    from rvsim.guest.linux.process import LinuxProcess
 
 _SPLICE_FLAGS: Final = 15
 
