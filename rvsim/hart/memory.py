@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import mmap
 import sys
-from typing import Final, Literal
+from typing import Final
 
 import numpy as np
 import numpy.typing as npt
@@ -25,7 +25,8 @@ from rvsim.errors import RvsimError
 from rvsim.hart.address_space import address_space_left, reserve_first
 from rvsim.hart.areas import Areas
 from rvsim.hart.decoded_pages import CodeMap
-from rvsim.hart.page_rights import PAGE_BITS, PageRights, R, W, X
+from rvsim.hart.guest_fault import Access, GuestFault
+from rvsim.hart.page_rights import PAGE_BITS, PageRights, R, W, X, span_has
 
 PAGE: Final = 1 << PAGE_BITS
 MAPPED: Final = 0x80
@@ -42,7 +43,6 @@ Bare metal has memory there too."""
 __all__ = ["ADDRESS_SPACE", "LOWEST_FREE", "MAPPED", "PAGE", "PAGE_BITS", "GuestFault", "Memory"]
 __all__ += ["Access", "R", "W", "X"]
 
-Access = Literal["load", "store", "fetch"]
 Bytes = npt.NDArray[np.uint8]
 Addresses = npt.NDArray[np.uint64]
 Mask = npt.NDArray[np.bool_]
@@ -51,20 +51,6 @@ Lanes = npt.NDArray[np.unsignedinteger]
 _LANE_TYPES: Final = (np.dtype("u1"), np.dtype("u2"), np.dtype("u4"), np.dtype("u8"))
 _PROMISE_KEPT: Final = 512
 """Pages of which the first access makes memory: 2 MiB, if so many are promised around it."""
-
-
-class GuestFault(Exception):
-    """An access that the guest may not make: the address it asked for, and the kind of access."""
-
-    __slots__ = ("access", "addr")
-
-    def __init__(self, addr: int, access: Access) -> None:
-        super().__init__(addr, access)
-        self.addr = addr
-        self.access = access
-
-    def __str__(self) -> str:
-        return f"{self.access} access fault at {self.addr:#x}"
 
 
 class Memory:
@@ -422,7 +408,7 @@ class Memory:
 
     def span_ok(self, addr: int, nbytes: int, need: int) -> bool:
         """Whether every page of the span has all permissions in `need`; an empty span has."""
-        return self._span_has(self._perm, addr, nbytes, need)
+        return span_has(self._perm, addr, nbytes, need)
 
     def span_room(self, addr: int, nbytes: int, need: int) -> int:
         """How many bytes from `addr` on have all permissions in `need`, at most `nbytes`."""
@@ -436,25 +422,11 @@ class Memory:
 
     def loads_directly(self, addr: int, nbytes: int) -> bool:
         """Whether the guest may load from the span, and nobody is to be asked before."""
-        return self._span_has(self._direct, addr, nbytes, R)
+        return span_has(self._direct, addr, nbytes, R)
 
     def stores_directly(self, addr: int, nbytes: int) -> bool:
         """Whether the guest may store to the span, and nobody is to be asked before."""
-        return self._span_has(self._direct, addr, nbytes, W)
-
-    def _span_has(self, perm: mmap.mmap, addr: int, nbytes: int, need: int) -> bool:
-        if nbytes <= 0:
-            return True
-        last = addr + nbytes - 1
-        if last >= self.size:
-            return False
-        first_page, last_page = addr >> 12, last >> 12
-        if perm[first_page] & perm[last_page] & need != need:
-            return False
-        if last_page - first_page < 2:
-            return True
-        between = np.frombuffer(perm, np.uint8, last_page - first_page, first_page)
-        return bool(np.bitwise_and.reduce(between) & need == need)
+        return span_has(self._direct, addr, nbytes, W)
 
     def first_bad(self, addrs: Addresses, nbytes: int, need: int, active: Mask) -> int:
         """Index of the first active lane that may not access its 1 to 4096 bytes, else the length.

@@ -17,8 +17,11 @@ and removes its own reasons, whatever the others do:
 
 from __future__ import annotations
 
+import mmap
 from collections import defaultdict
 from typing import Final
+
+import numpy as np
 
 from rvsim.hart import address_space
 
@@ -138,6 +141,22 @@ class PageRights:
         for page in _inside(self._withheld, start, stop):
             found |= {o: None for o, rights in self._withheld[page].items() if rights & right}
         return list(found)
+
+
+def span_has(rights: mmap.mmap, addr: int, nbytes: int, need: int) -> bool:
+    """Whether every page of a span has all rights in `need`; an empty span has.
+
+    `rights` has a byte for each page, and one more at its end.
+    """
+    if nbytes <= 0:
+        return True
+    first, last = addr >> PAGE_BITS, addr + nbytes - 1 >> PAGE_BITS
+    if last >= len(rights) - 1 or rights[first] & rights[last] & need != need:
+        return False
+    if last - first < 2:
+        return True
+    between = np.frombuffer(rights, np.uint8, last - first, first)
+    return bool(np.bitwise_and.reduce(between) & need == need)
 
 
 def _union(reasons: Reasons, page: int) -> int:
