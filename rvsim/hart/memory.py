@@ -68,7 +68,7 @@ class Memory:
     '0xdead'
     >>> memory.load8(0x10ffc)
     Traceback (most recent call last):
-    rvsim.hart.memory.GuestFault: load access fault at 0x10ffc
+    rvsim.hart.guest_fault.GuestFault: load access fault at 0x10ffc
     """
 
     def __init__(self, limit: int = 4 << 30, *, space: int = 0) -> None:
