@@ -196,5 +196,5 @@ def test_names_are_those_of_operations_that_instructions_have() -> None:
         for vtype in vtypes:
             if problems(insn, fields, vtype, config):
                 continue
-            found.update(operations(interpreter.program(insn, fields, Mode(vtype, "full"))))
+            found.update(operations(interpreter.binder.program(insn, fields, Mode(vtype, "full"))))
     assert not HOST.keys() - found.keys()

@@ -101,7 +101,7 @@ def program_of(variant: Variant) -> Program:
     case = variant.case
     interpreter = engine(case.config)
     variant.situations[0].establish(interpreter.state, interpreter.memory)
-    return interpreter.program(case.insn, case.fields, mode_of(variant, interpreter.state))
+    return interpreter.binder.program(case.insn, case.fields, mode_of(variant, interpreter.state))
 
 
 def add(unit: llvm_backend.Unit, variant: Variant, name: str) -> None:
