@@ -15,12 +15,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from rvsim.engine.binding import static_fields
 from rvsim.errors import RvsimError
 from rvsim.insn.decode import problems
 from rvsim.insn.encoding import FieldCode
 from rvsim.insn.isa import isa
-from rvsim.insn.registry import Context, Insn
+from rvsim.insn.registry import Context, Insn, static_fields
 from rvsim.ir.text import formula
 from rvsim.profiles import extension_titles, make_config
 from rvsim.vec.vtype import VType

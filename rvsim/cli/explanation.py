@@ -10,12 +10,11 @@ from collections.abc import Iterator, Mapping
 from typing import Final
 
 from rvsim.config import Config
-from rvsim.engine.binding import static_fields
 from rvsim.errors import RvsimError, did_you_mean
 from rvsim.insn.decode import Decoded, problems, refusal
 from rvsim.insn.disasm import assemble_text, disassemble
 from rvsim.insn.isa import isa
-from rvsim.insn.registry import Context, Insn
+from rvsim.insn.registry import Context, Insn, static_fields
 from rvsim.ir.text import formula
 from rvsim.vec.groups import V0, VReg, resolve, widths
 from rvsim.vec.rules import Rule, Violation, violations

@@ -22,7 +22,7 @@ from rvsim.hart.words import WORD_MASK
 from rvsim.insn.base import csrs
 from rvsim.insn.base.units_off import unit_off
 from rvsim.insn.decode import Decoded, problems, refusal
-from rvsim.insn.registry import Context, Insn
+from rvsim.insn.registry import Context, Insn, Statics, static_fields, zero_operands
 from rvsim.insn.units import Unit
 from rvsim.ir import Program
 from rvsim.ir.accesses import noting_access
@@ -96,9 +96,7 @@ def namespace(state: State, memory: Memory) -> dict[str, Any]:
 
 
 @functools.lru_cache(maxsize=8192)
-def _program(
-    insn: Insn, statics: tuple[tuple[str, int], ...], config: Config, mode: Mode, recorded: bool
-) -> Program:
+def _program(insn: Insn, statics: Statics, config: Config, mode: Mode, recorded: bool) -> Program:
     program = insn.trace(Context(insn, config, dict(statics), mode.vtype, mode.elements))
     return noting_access(program) if recorded else program
 
@@ -106,16 +104,17 @@ def _program(
 @functools.lru_cache(maxsize=8192)
 def _generated(
     insn: Insn,
-    statics: tuple[tuple[str, int], ...],
+    statics: Statics,
     config: Config,
     mode: Mode,
     *,
     events: bool,
     recorded: bool,
 ) -> Generated:
-    zero = frozenset(n.removesuffix("=0") for n, v in statics if n.endswith("=0") and v)
     program = _program(insn, statics, config, mode, recorded)
-    source = compile_python(program, zero=zero, events=events, host=config.host_float)
+    source = compile_python(
+        program, zero=zero_operands(statics), events=events, host=config.host_float
+    )
     reads, writes = program.reads(), program.writes()
     changes_flow = not writes.isdisjoint(_CHANGES_FLOW)
     effects = Effects(
@@ -125,18 +124,6 @@ def _generated(
         reads_cycle="cycle" in reads,
     )
     return Generated(compile(source, f"<{insn.name}>", "exec"), program.params(), effects)
-
-
-def static_fields(insn: Insn, fields: Mapping[str, int]) -> tuple[tuple[str, int], ...]:
-    """The fields, and the x0-ness of registers, that a trace of the instruction depends on."""
-    statics = [(name, fields[name]) for name in insn.statics]
-    for operand in {"rd", *insn.zeros}:
-        source = insn.source(operand)
-        if isinstance(source, int):
-            statics.append((f"{operand}=0", int(source == 0)))
-        elif source in fields:
-            statics.append((f"{operand}=0", int(fields[source] == 0)))
-    return tuple(sorted(statics))
 
 
 class Binder:

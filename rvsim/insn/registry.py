@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
+from typing import Final
 
 from rvsim import ir
 from rvsim.config import Config
@@ -25,10 +26,11 @@ from rvsim.vec.vtype import VType
 
 Alias = str | int
 
+Statics = tuple[tuple[str, int], ...]
+"""What a trace of an instruction is specialised on, by name (`static_fields`)."""
 
-def zero_static(operand: str) -> str:
-    """The name, among the statics of a trace, of whether an operand is 0."""
-    return f"{operand}=0"
+_IS_ZERO: Final = "=0"
+"""After the name of an operand: whether that is x0, or 0."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +63,7 @@ class Context:
 
     def is_zero(self, operand: str) -> bool:
         """Whether an operand of `Insn.zeros`, or rd, is x0 or the immediate 0."""
-        return bool(self.statics.get(zero_static(operand)))
+        return bool(self.statics.get(operand + _IS_ZERO))
 
 
 @dataclass(frozen=True, slots=True)
@@ -140,6 +142,24 @@ class Insn:
     def _counts_elements(self) -> bool:
         """Whether its elements are those of vtype; whole registers have others (V 7.9, 16.6)."""
         return self.vector and any(v.eew.kind != "whole" for v in self.vregs)
+
+
+def static_fields(insn: Insn, fields: Mapping[str, int]) -> Statics:
+    """The fields, and the x0-ness of registers, that a trace of the instruction depends on."""
+    statics = [(name, fields[name]) for name in insn.statics]
+    for operand in {"rd", *insn.zeros}:
+        source = insn.source(operand)
+        value = source if isinstance(source, int) else fields.get(source)
+        if value is not None:
+            statics.append((operand + _IS_ZERO, int(value == 0)))
+    return tuple(sorted(statics))
+
+
+def zero_operands(statics: Statics) -> frozenset[str]:
+    """The operands that are x0, or 0."""
+    return frozenset(
+        name.removesuffix(_IS_ZERO) for name, set_ in statics if name.endswith(_IS_ZERO) and set_
+    )
 
 
 _definitions: dict[str, Insn] = {}

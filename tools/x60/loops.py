@@ -12,12 +12,11 @@ from pathlib import Path
 
 from rvsim.cost import Core
 from rvsim.cost.model import CostModel
-from rvsim.engine.binding import static_fields
 from rvsim.engine.block import Mode
 from rvsim.engine.interp import Interpreter
 from rvsim.guest.elf import load_elf
 from rvsim.hart.memory import Memory, R, W
-from rvsim.insn.registry import Context
+from rvsim.insn.registry import Context, static_fields
 from rvsim.profiles import make_config
 from rvsim.toolchain import build
 from rvsim.vec.vtype import VType
