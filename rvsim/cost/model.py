@@ -1,4 +1,4 @@
-"""A cost model at work: its state on one machine, the counters of each instruction, and totals."""
+"""The cost model of one machine: its state, its counters per instruction, and its totals."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ Call = Callable[[], None]
 class CostModel:
     """The timing of one machine.
 
-    `unknown` counts, by mnemonic, the places met with an instruction whose class the core has no
-    numbers for: with any of them there is no `total`.
+    The core may have no numbers for an instruction's class.  `unknown` counts, by mnemonic, the
+    places where such an instruction was met.  If there is one, `total` is None.
     """
 
     def __init__(self, core: Core) -> None:
@@ -37,7 +37,7 @@ class CostModel:
         self._pcs: dict[int, int] = {}
         self._library = library_of(core)
         self._functions: dict[int, Callable[..., None]] = {}
-        """By the id of the program."""
+        """The Python function of each cost program, by the program's id."""
         self._names: dict[str, Any] = {}
         self._state: State | None = None
         self._initial: dict[str, bytes] = {}
@@ -45,7 +45,7 @@ class CostModel:
     # -- on a machine
 
     def make_state(self, vlen: int, *, records: bool = False) -> State:
-        """The state of a hart with room for the model's own, and for records of instructions."""
+        """A hart's state that has room for the model's state and, with `records`, for records."""
         ring = {RING: ring_words()} if records else {}
         state = State(vlen, array_lengths(self.core) | ring)
         self._state = state
@@ -56,7 +56,10 @@ class CostModel:
         return state
 
     def make_ring(self, listener: Listener, retired: int) -> Ring:
-        """Records of the machine, which has a state with room for them, behind so many."""
+        """The ring of records, which starts after `retired` instructions.
+
+        The state must have been made with `records`.
+        """
 
         def decoded(pc: int, word: int) -> Decoded:
             return decode(word, length_of(word), pc)
@@ -66,7 +69,7 @@ class CostModel:
         )
 
     def reset(self) -> None:
-        """Empty pipelines and caches, and counters at 0."""
+        """Empty the pipelines and the caches, and set the counters to 0."""
         for name, content in self._initial.items():
             self.state.arrays[name].cast("B")[:] = content
         counters = self.state.arrays["sites"]
@@ -75,7 +78,7 @@ class CostModel:
                 counters[i] = 0
 
     def touch(self, address: int, size: int, *, store: bool) -> None:
-        """Bring memory into the caches as accesses to all of its lines would, but take no time."""
+        """Bring `size` bytes at `address` into the caches, without taking time."""
         arrays = self.state.arrays
         times = bytes(arrays["core"])
         hierarchy = self._library.hierarchy
@@ -89,7 +92,7 @@ class CostModel:
         arrays["l1d_arrival"].cast("B")[:] = bytes(8 * len(arrays["l1d_arrival"]))
 
     def forget_branches(self, history: int) -> None:
-        """As if other branches had been taken and not taken before, by the bits of `history`."""
+        """Replace the history of branches: each bit of `history` is the outcome of one branch."""
         kept = history & ((1 << self.core.branch.history) - 1)
         self.state.arrays["core"][word_index("history")] = kept
 
@@ -106,7 +109,7 @@ class CostModel:
         semantics: Program,
         names: Mapping[str, Any],
     ) -> Call | None:
-        """The call that accounts for the instruction at `pc`, to be made before it executes.
+        """The call that times the instruction at `pc`.  It runs before the instruction executes.
 
         `names` are the globals of the engine's generated code.
         """
@@ -146,10 +149,10 @@ class CostModel:
             if sub.name not in self._names:
                 exec(self._library.subprogram(sub), self._names)
 
-    # -- what it found
+    # -- results
 
     def site(self, pc: int) -> int:
-        """The number of the counters of the instruction at `pc`; `RvsimError` if none is left."""
+        """The number of the counters for the instruction at `pc`; `RvsimError` if none are free."""
         found = self._sites.get(pc)
         if found is None:
             if len(self._sites) == SITES:
@@ -162,11 +165,11 @@ class CostModel:
         return found
 
     def is_at_home(self, pc: int) -> bool:
-        """Whether the instruction has the counters that it has in most runs of its program."""
+        """Whether the instruction has its default counters, as in most runs of its program."""
         return self.site(pc) == _home(pc)
 
     def pc_of(self, site: int) -> int:
-        """The instruction that has these counters."""
+        """The address of the instruction that has these counters."""
         return self._pcs[site]
 
     @property
@@ -177,12 +180,12 @@ class CostModel:
 
     @property
     def total(self) -> int | None:
-        """`cycle`, or None if an instruction without a class was met."""
+        """`cycle`, or None if `unknown` has an instruction."""
         return None if self.unknown else self.cycle
 
     @property
     def stalls(self) -> dict[str, float]:
-        """Cycles by reason, those that occur; their sum is `cycle`."""
+        """Cycles by reason, without the reasons that do not occur.  Their sum is `cycle`."""
         total = [0] * len(REASONS)
         for counts in self._counters().values():
             total = [a + b for a, b in zip(total, counts, strict=True)]
@@ -194,7 +197,7 @@ class CostModel:
         return round(self.stalls.get(REASONS[BRANCH], 0) / self.core.branch.mispredict)
 
     def sites(self) -> Iterator[tuple[int, dict[str, float]]]:
-        """(pc, cycles by reason) of each instruction that was charged any, by address."""
+        """(pc, cycles by reason) of each instruction that cost cycles, sorted by address."""
         for pc, counts in sorted(self._counters().items()):
             if any(counts):
                 yield pc, _named(counts)
@@ -205,7 +208,7 @@ class CostModel:
 
 
 def _home(pc: int) -> int:
-    """The counters that an instruction gets unless another one has them."""
+    """The default counters of the instruction at `pc`.  It gets others if these are taken."""
     return (pc >> 1) % SITES
 
 

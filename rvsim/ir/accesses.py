@@ -16,16 +16,17 @@ ADDR: Final = "access_addr"
 BYTES: Final = "access_bytes"
 
 _LANE_BITS: Final = 16
-"""Of the numbers of lanes."""
+"""The width of a lane's number."""
 
 Kind = Literal["read", "written"]
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """One access: `active` lanes of it, None for a scalar, at an address or at lanes of addresses.
+    """One access to memory.
 
-    `fault` is the lane that a load of lanes stopped at, which is known when it has been made.
+    `addr` is one address, or one address per lane.  `active` is the mask of lanes, None for a
+    scalar.  `fault` is the lane at which a load of lanes stopped; the load itself computes it.
     """
 
     kind: Kind
@@ -35,7 +36,7 @@ class Access:
     fault: Value | None = None
 
     def before_fault(self) -> Access:
-        """What of it was made, if the program goes on behind a fault."""
+        """The lanes before the fault only, for a program that continues after a fault."""
         if self.active is None or self.fault is None:
             return self
         graph, n = self.addr.graph, self.active.type.lanes or 0
@@ -45,7 +46,7 @@ class Access:
 
     @property
     def nbytes(self) -> Value:
-        """The bytes of its active lanes."""
+        """The number of bytes in the active lanes."""
         graph, active = self.addr.graph, self.active
         if active is None:
             return graph.const(self.element_bytes, WORD)
@@ -57,7 +58,7 @@ class Access:
 
     @property
     def lowest(self) -> Value:
-        """The lowest address of an active lane; any if there is none."""
+        """The lowest address of an active lane; any address if no lane is active."""
         graph, active = self.addr.graph, self.active
         if self.addr.type == WORD:
             if active is None or active.const == 1:
@@ -70,7 +71,7 @@ class Access:
 
 
 def access_of(stmt: Statement) -> Access | None:
-    """The access that a statement makes, if it makes one."""
+    """The access that a statement makes, or None."""
     match stmt:
         case Store(addr, value):
             return Access("written", addr, None, value.type.width // 8)
@@ -87,21 +88,25 @@ def access_of(stmt: Statement) -> Access | None:
 
 @lru_cache(maxsize=8192)
 def noting_access(program: Program) -> Program:
-    """The program, which also leaves in the state what it read, or if it did not, what it wrote.
+    """The program with additional writes that note its access in the state.
 
-    That is the lowest address, and the number of bytes, which is 0 if all of it was masked off.
+    The notes are the lowest address and the number of bytes: of the reads if the program reads,
+    otherwise of the writes.  The number is 0 if every lane was masked off.
     """
     found = [access for stmt in program.statements() if (access := access_of(stmt)) is not None]
     if not found:
         return program
     kind: Kind = "read" if any(access.kind == "read" for access in found) else "written"
     nothing = Write(BYTES, found[0].addr.graph.const(0, WORD))
-    shortens = "vl" in program.writes()  # at a fault, which then is no trap (V 7.7)
+    shortens = "vl" in program.writes()  # a fault then shortens vl instead of trapping (V 7.7)
     return Program((nothing, *_noting(program.body, kind, shortens)))
 
 
 def _noting(body: tuple[Statement, ...], kind: Kind, shortens: bool) -> Iterator[Statement]:
-    """The values are made beside the access, before registers that they depend on are written."""
+    """The statements, each access followed by its notes.
+
+    The notes are computed at the access, before a later statement overwrites their registers.
+    """
     noted: list[tuple[Value, Value]] = []
     for stmt in body:
         if isinstance(stmt, If):

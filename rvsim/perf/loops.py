@@ -1,4 +1,4 @@
-"""Loops: natural loops of the code that ran, by the branches and jumps in it."""
+"""Natural loops in the code that ran, found from its branches and jumps."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from rvsim.perf.site import Site
 
 @dataclass(frozen=True)
 class Loop:
-    """The instructions of a loop that ran, the first one first, those of inner loops included.
+    """A loop that ran: its instructions, from the first one of an iteration.
 
-    What they call is not among them.  `iterations` is how often the first one ran.
+    The instructions of inner loops are included, the functions that the loop calls are not.
+    `iterations` is how often the first instruction ran.
     """
 
     sites: tuple[Site, ...]
@@ -29,12 +30,12 @@ class Loop:
 
     @property
     def start(self) -> int:
-        """The lowest address."""
+        """The lowest address of an instruction."""
         return min(site.pc for site in self.sites)
 
     @property
     def end(self) -> int:
-        """The address behind the last instruction."""
+        """The address after the last instruction."""
         return max(site.end for site in self.sites)
 
     @cached_property
@@ -48,7 +49,7 @@ class Loop:
 
     @cached_property
     def stalls(self) -> dict[str, float]:
-        """Cycles by reason, of all iterations."""
+        """Cycles by reason, summed over all iterations."""
         total: dict[str, float] = {}
         for site in self.sites:
             total = added(total, site.stalls)
@@ -61,7 +62,7 @@ class Loop:
 
 
 def find_loops(found: Profile) -> list[Loop]:
-    """The loops of the profile of a whole run, by address, outer before inner.
+    """The loops in the profile of a whole run, sorted by address, outer loops before inner ones.
 
     >>> from rvsim.machine import Machine
     >>> from rvsim.perf import find_region, profile
@@ -88,7 +89,7 @@ def find_loops(found: Profile) -> list[Loop]:
 
 
 class _ControlFlow:
-    """Which instruction leads to which, within functions: a call leads to what is behind it."""
+    """The successors of each instruction in its function.  A call continues after itself."""
 
     def __init__(self, found: Profile) -> None:
         self.sites = {site.pc: site for site in found.sites if site.executions}
@@ -109,7 +110,7 @@ class _ControlFlow:
             yield site.end
 
     def _target(self, site: Site) -> int | None:
-        """Where a branch or a jump goes, if the instruction tells and it is no call."""
+        """The target of a branch or jump; None for a call, a tail call or an unknown target."""
         insn = site.insn
         if not insn.unit.is_jump or "target" not in insn.syntax:
             return None
@@ -119,7 +120,7 @@ class _ControlFlow:
         return target
 
     def _is_elsewhere(self, target: int, pc: int) -> bool:
-        """Whether a jump calls another function, as the last thing its own one does."""
+        """Whether a jump is a tail call: its target is the start of another function."""
         there = self._function(target)
         return there is not None and there[1] == 0 and there[0] != (self._function(pc) or there)[0]
 
@@ -127,15 +128,21 @@ class _ControlFlow:
         return self._image.symbols.lookup(pc) if self._image is not None else None
 
     def steps_back(self) -> Iterator[tuple[int, int]]:
-        """(from, to) of the steps that may close a loop: to where something else leads too."""
+        """The steps (from, to) that may close a loop.
+
+        A loop's head is also entered from outside: another step leads to it, or a function
+        starts there.
+        """
         for head, before in self._before.items():
             if len(before) > 1 or self._begins(head):
                 yield from ((pc, head) for pc in before)
 
     def may_be_taken(self, pc: int, head: int) -> bool:
-        """Whether the counts allow that this step was, which other ways from or to there may not.
+        """Whether the execution counts allow that this step was ever taken.
 
-        What has one way to it came by that, and what has one way on went there.
+        An instruction with one predecessor was always reached from it, and an instruction with
+        one successor always continued there.  If such neighbours account for all executions of
+        `pc` or of `head`, no execution is left for this step.
         """
         left = [n for n in self._after[pc] if n != head and self._before[n] == [pc]]
         came = [n for n in self._before[head] if n != pc and self._after[n] == [head]]
@@ -145,10 +152,10 @@ class _ControlFlow:
         return sum(self.sites[pc].executions for pc in pcs)
 
     def body(self, last: int, head: int) -> set[int] | None:
-        """What leads from the head to the last instruction; None if that is no loop.
+        """The instructions on the paths from `head` to `last`; None if they form no loop.
 
-        It is one if every way there goes by the head, and none comes from where a function
-        begins.  Other places that nothing leads to are the targets of jumps through a register.
+        They form a loop if every path from the start of a function to `last` passes `head`.
+        Any other instruction without a predecessor is the target of a jump through a register.
         """
         body, waiting, from_head = {head}, [last], False
         while waiting:
@@ -167,6 +174,6 @@ class _ControlFlow:
 
 
 def _links(site: Site) -> bool:
-    """Whether a jump is a call: it keeps its return address."""
+    """Whether a jump is a call: it writes its return address to a register."""
     dest = site.insn.source("rd")
     return bool(dest if isinstance(dest, int) else site.decoded.fields.get(dest, 0))

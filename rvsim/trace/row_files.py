@@ -1,4 +1,4 @@
-"""Reads traces of rows, of the kinds npy and parquet, and finds where two of them part."""
+"""Reads traces in the npy and parquet formats, and finds the first row where two differ."""
 
 from __future__ import annotations
 
@@ -19,16 +19,17 @@ _CHUNK: Final = 1 << 16
 _CONTEXT: Final = 3
 
 Columns = dict[str, npt.NDArray[Any]]
-"""Some rows, by column."""
+"""Some rows of a trace: an array of values for each column."""
 
 Row = dict[str, Any]
 
 
 @dataclass(frozen=True, slots=True)
 class RowComparison:
-    """How many rows agree; then the rows that don't, None where a trace has ended.
+    """How many rows agree, and the first two rows that differ.
 
-    `columns` are those that differ, none if both traces end together or one does first.
+    `a` or `b` is None if that trace has ended.  `columns` names the columns that differ; it is
+    empty if a trace has ended.  `before` holds the last rows that agree.
     """
 
     agreed: int
@@ -37,7 +38,7 @@ class RowComparison:
     columns: tuple[str, ...]
     before: tuple[Row, ...]
     alone: tuple[str, ...] = ()
-    """Columns that one of them has alone, which are not compared."""
+    """Columns that only one trace has.  They are not compared."""
 
     @property
     def same(self) -> bool:
@@ -45,12 +46,12 @@ class RowComparison:
 
 
 def has_rows(file: BufferedReader) -> bool:
-    """Whether a file, of which nothing has been read, is a trace of rows."""
+    """Whether a file is a trace of rows.  The file must be at its start."""
     return file.peek(len(_NPY)).startswith((_NPY, _PARQUET))
 
 
 def read_rows(file: BufferedReader) -> Iterator[Columns]:
-    """The rows of a trace, some at a time; if there are none, its columns all the same."""
+    """The rows of a trace, in chunks.  An empty trace yields its columns without rows."""
     parquet = file.peek(len(_PARQUET)).startswith(_PARQUET)
     for columns in _parquet_rows(file.name) if parquet else _npy_rows(file):
         if not columns:
@@ -67,13 +68,13 @@ def _npy_rows(file: BufferedReader) -> Iterator[Columns]:
             rows = np.frombuffer(data[: len(data) // dtype.itemsize * dtype.itemsize], dtype)
             yield {name: rows[name] for name in dtype.names or ()}
             if len(rows) < wanted:
-                raise ValueError(f"it ends behind row {first + len(rows)} of {count}")
+                raise ValueError(f"it ends after row {first + len(rows)} of {count}")
     except (ValueError, TypeError) as error:
         raise RvsimError(f"cannot read {file.name}: {error}") from None
 
 
 def _npy_header(file: BufferedReader) -> tuple[int, np.dtype[Any]]:
-    """How many rows there are, and of what type."""
+    """The number of rows and their type."""
     version = np.lib.format.read_magic(file)
     if version not in ((1, 0), (2, 0), (3, 0)):
         raise ValueError(f"version {version} of the format is not known")
@@ -111,7 +112,7 @@ def _numpy(arrow: Any, column: Any) -> npt.NDArray[Any]:
 
 
 def _plain(path: str, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
-    """A column as numbers, or as text in UTF-8."""
+    """The column as numbers, or as text in UTF-8; RvsimError for anything else."""
     if values.ndim == 1 and values.dtype.kind in "buifS":
         return values
     if values.ndim == 1 and values.dtype.kind in "UO":
@@ -124,7 +125,10 @@ def _plain(path: str, name: str, values: npt.NDArray[Any]) -> npt.NDArray[Any]:
 def compare_rows(
     a: Iterator[Columns], b: Iterator[Columns], only: Sequence[str] = ()
 ) -> RowComparison:
-    """Go through both as far as they agree, in all columns or some of them."""
+    """Compare two traces up to the first row that differs.
+
+    `only` names the columns to compare; by default all that both traces have.
+    """
     before: tuple[Row, ...] = ()
     agreed = 0
     alone: tuple[str, ...] = ()
@@ -147,7 +151,7 @@ def compare_rows(
 
 
 def _alike(a: Iterator[Columns], b: Iterator[Columns]) -> Iterator[tuple[Columns, Columns]]:
-    """Rows of both, as many of one as of the other but at the end, where one may have none."""
+    """Pairs of chunks with equally many rows.  After one trace ends, its chunk is empty."""
     ours, theirs = next(a, None), next(b, None)
     while ours is not None and theirs is not None:
         count = min(_rows_of(ours), _rows_of(theirs))
@@ -161,7 +165,7 @@ def _alike(a: Iterator[Columns], b: Iterator[Columns]) -> Iterator[tuple[Columns
 
 
 def _differs(ours: npt.NDArray[Any], theirs: npt.NDArray[Any]) -> npt.NDArray[np.bool_]:
-    """Where two columns differ; text is no number, and what is missing in both is the same."""
+    """Where two columns differ.  Text never equals a number; two NaNs are equal."""
     if (ours.dtype.kind == "S") != (theirs.dtype.kind == "S"):
         return np.ones(len(ours), bool)
     found: npt.NDArray[np.bool_] = ours != theirs
@@ -179,14 +183,14 @@ def _rows_of(columns: Columns) -> int:
 
 
 def _row(columns: Columns, i: int) -> Row | None:
-    """Row number `i`, if there are so many."""
+    """Row number `i`, or None after the last row."""
     if i >= _rows_of(columns):
         return None
     return {name: values[i].item() for name, values in columns.items()}
 
 
 def _compared(ours: Columns, theirs: Columns, only: Sequence[str]) -> list[str]:
-    """The columns to compare: those of both."""
+    """The columns to compare: `only`, or all columns that both traces have."""
     both = [name for name in ours if name in theirs]
     for name in only:
         if name not in both:

@@ -149,7 +149,7 @@ def test_a_trace_that_is_cut_off(rvsim: Cli, folder: Path, tmp_path: Path) -> No
     cut.write_bytes((folder / "npy.npy").read_bytes()[:-1000])
     result = rvsim("diff-trace", folder / "npy.npy", cut)
     assert result.code == 2
-    assert f"cannot read {cut}: it ends behind row" in result.err
+    assert f"cannot read {cut}: it ends after row" in result.err
 
 
 def test_kinds_that_do_not_go_together(rvsim: Cli, folder: Path) -> None:
