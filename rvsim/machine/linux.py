@@ -25,7 +25,7 @@ from rvsim.machine.hart import Hart
 from rvsim.profiles import profile
 
 if TYPE_CHECKING:
-    from rvsim.cost import CostModel
+    from rvsim.cost import Core, CostModel
 
 BLOCKED_FOR_EVER: Final = 128 + 9
 """Exit code of a program that waits for what can't happen: one that hangs is killed."""
@@ -70,7 +70,7 @@ class LinuxEnvironment(Environment):
                 facts,
                 config.vlenb,
                 rates,
-                partial(_caches, cpu.core, hart.cost),
+                partial(_caches, cpu.core if hart.cost is None else hart.cost.core),
             ),
             now_ns=lambda: counters["cycles"]() * _SECOND // rates.frequency,
             counters=counters,
@@ -157,13 +157,13 @@ def _timed_counters(cost: CostModel) -> dict[str, Callable[[], int]]:
     return {"cycles": lambda: cost.cycle, "branch-misses": lambda: cost.mispredictions}
 
 
-def _caches(core: str, cost: CostModel | None) -> list[CacheFacts]:
+def _caches(core: str | Core) -> list[CacheFacts]:
     """The caches of a hart, as ``/sys`` numbers them; none if the core is not known."""
-    if not core and cost is None:
+    if not core:
         return []
     from rvsim.cost import load_core
 
-    found = load_core(core) if cost is None else cost.core
+    found = load_core(core) if isinstance(core, str) else core
     l1i, l1d, l2 = found.l1i, found.l1d, found.l2
     return [
         CacheFacts(1, "Instruction", l1i.size, l1i.ways, l1i.line),

@@ -104,7 +104,7 @@ def program_of(variant: Variant) -> Program:
     return interpreter.binder.program(case.insn, case.fields, mode_of(variant, interpreter.state))
 
 
-def add(unit: llvm_backend.Unit, variant: Variant, name: str) -> None:
+def add(unit: llvm_backend.ModuleBuilder, variant: Variant, name: str) -> None:
     """Lower a variant; every operand field is an unsigned number of 64 bits."""
     case = variant.case
     fields = {field: value & M64 for field, value in case.fields.items()}
@@ -113,7 +113,7 @@ def add(unit: llvm_backend.Unit, variant: Variant, name: str) -> None:
 
 def lowered(batch: Sequence[Variant], opt: int) -> list[Native]:
     """The functions of some variants of one VLEN, as one module without optimisation passes."""
-    unit = llvm_backend.Unit(batch[0].case.vlen)
+    unit = llvm_backend.ModuleBuilder(batch[0].case.vlen)
     for index, variant in enumerate(batch):
         add(unit, variant, f"f{index}")
     compiled = compile_module(unit.module, opt=opt)
@@ -122,7 +122,7 @@ def lowered(batch: Sequence[Variant], opt: int) -> list[Native]:
 
 def optimised(variant: Variant) -> Native:
     """The function as the JIT optimises it: no rule may lean on what LLVM leaves undefined."""
-    unit = llvm_backend.Unit(variant.case.vlen)
+    unit = llvm_backend.ModuleBuilder(variant.case.vlen)
     add(unit, variant, "f")
     library = link(object_code(unit.module), "f")
     return Native(NativeModule(library.tracker, library).function("f"), unit.whys)

@@ -140,7 +140,8 @@ class LinuxProcess:
         itself: LinuxProcess = weakref.proxy(self)  # the tree closes after the process is gone
         kernel = folder(proc=proc(itself, cpu), sys=sys(cpu), dev=dev(self.random))
         self.tree = FileTree(dirs, sysroot=sysroot, kernel=kernel)
-        self.files = FileTable(lambda: self.limits[RLIMIT_NOFILE][0])
+        limits = self.limits  # the files close after the process is gone
+        self.files = FileTable(lambda: limits[RLIMIT_NOFILE][0])
         self.files.add(Input(stdin, self.deadline, self.clock if host_time else None))
         for sink in (stdout, stderr):
             self.files.add(Output(_writer(sink)))
