@@ -55,8 +55,8 @@ def eventfd2(process: LinuxProcess, value: Int, flags: Flags) -> int:
     """Make a counter of events."""
     if flags & ~(O_CLOEXEC | O_NONBLOCK | _EFD_SEMAPHORE):
         return EINVAL
-    semaphore = bool(flags & _EFD_SEMAPHORE)
-    return _add(process, EventCounter(value & 0xFFFF_FFFF, flags, semaphore=semaphore), flags)
+    status, semaphore = flags & ~_EFD_SEMAPHORE, bool(flags & _EFD_SEMAPHORE)
+    return _add(process, EventCounter(value & 0xFFFF_FFFF, status, semaphore=semaphore), flags)
 
 
 @syscall(74, "signalfd4")
