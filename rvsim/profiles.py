@@ -221,7 +221,7 @@ def one_of(what: str, value: Any, allowed: tuple[str, ...]) -> Any:
 
 
 def seeded(what: str, text: str, allowed: tuple[str, ...]) -> tuple[Any, int]:
-    """A choice, and the seed behind ``random:``."""
+    """A choice, and the seed after ``random:``."""
     kind, colon, seed = text.partition(":")
     if colon and (kind != "random" or not seed.isdecimal()):
         raise RvsimError(f"{what} {text!r} is not understood", hint="write random:1")

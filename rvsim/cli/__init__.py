@@ -101,7 +101,7 @@ def _fail(text: str) -> int:
 
 
 def _usage_text(error: click.ClickException) -> str:
-    """click's message in the form of rvsim's own: no capital, no full stop, the way out behind."""
+    """click's message in the form of rvsim's own: no capital, no full stop, then the way out."""
     if isinstance(error, click.exceptions.NoSuchOption):
         return f"no such option '{error.option_name}'{_suggestion(error.possibilities)}"
     text = " ".join(error.format_message().split()).rstrip(".")

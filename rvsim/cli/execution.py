@@ -184,7 +184,7 @@ def _signalled(number: int, frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def _place_of_interrupt(machine: Machine) -> Iterator[None]:
-    """Say where the program was when a signal ended the run; files are completed behind that."""
+    """Say where the program was when a signal ended the run; files are completed after that."""
     ours = [n for n in (signal.SIGTERM, signal.SIGHUP) if _ends_the_process(n)]
     for number in ours:
         signal.signal(number, _signalled)
@@ -203,7 +203,7 @@ def _place_of_interrupt(machine: Machine) -> Iterator[None]:
 
 
 def _ends_the_process(number: int) -> bool:
-    """Not where it is ignored, as behind nohup; nor in a thread, which gets no signals."""
+    """Not where it is ignored, as under nohup; nor in a thread, which gets no signals."""
     in_main = threading.current_thread() is threading.main_thread()
     return in_main and signal.getsignal(number) is signal.SIG_DFL
 

@@ -93,7 +93,7 @@ def _definition(insn: Insn) -> Iterator[str]:
 
 
 def _part(label: str, *lines: str) -> Iterator[str]:
-    """Lines behind a label, long ones folded."""
+    """Lines after a label, long ones folded."""
     for line in "\n".join(lines).splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         for piece in textwrap.wrap(line, _WIDTH - _LABEL - 4, subsequent_indent=indent) or [""]:

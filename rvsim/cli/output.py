@@ -48,7 +48,7 @@ class WholeFile:
     """A place for a text, known to be writable before the run.
 
     A regular file is replaced when the text is complete and never half-written; ``-`` is stdout,
-    behind all that the guest has written.
+    after all that the guest has written.
     """
 
     def __init__(self, path: str) -> None:
@@ -177,7 +177,7 @@ def run_as_json(
 
 
 def show_counts(counted: Counts) -> None:
-    """The statistics as tables on stderr, behind the guest's output."""
+    """The statistics as tables on stderr, after the guest's output."""
     total = counted.instret
     classes = table("class", "executed", "share", right=("executed", "share"))
     for name, executions in counted.by_unit.most_common():

@@ -275,6 +275,6 @@ def _conditions() -> Mapping[str, Choice]:
     parted = [i.name.partition(".") for i in insns if i.unit.is_vector]
     names = Choice("mnemonic; of vectors what stands before the point",
                    (*sorted(scalar | {stem for stem, _, _ in parted}),))  # fmt: skip
-    forms = Choice("what stands behind the point of the mnemonic",
+    forms = Choice("what stands after the point of the mnemonic",
                    (*sorted({form for _, _, form in parted}),))  # fmt: skip
     return {"name": names, "form": forms, **CONDITIONS}

@@ -184,12 +184,12 @@ class L2:
     dirty_victim: float = cycles("more for a load that evicts a written line from L1")
     store: float = cycles("of the path of stores for a line")
     store_fill: float = cycles("of the bus to L1 for such a line")
-    store_slack: float = cycles("that stores may run behind")
+    store_slack: float = cycles("that stores may lag")
 
 
 @dataclass(frozen=True, slots=True)
 class Dram:
-    """Memory behind L2, and its bus."""
+    """Memory beyond L2, and its bus."""
 
     latency: float = cycles("until the line of a load that misses L2 is there")
     read: float = cycles("of the bus for a line that is read")

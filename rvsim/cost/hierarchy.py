@@ -46,7 +46,7 @@ class Hierarchy:
         return PrefetcherPrograms(self.fills)
 
     def _count(self, first: Value, last: Value) -> Value:
-        """How many lines; an access that is about to trap may end behind the last address."""
+        """How many lines; an access that is about to trap may end after the last address."""
         return (last - first + 1) & ((1 << 64) // self.core.l1d.line - 1)
 
     @property

@@ -125,7 +125,7 @@ def took(begun: Value, finished: Value) -> None:
 
 
 def lose(cycles: Value | int, why: int) -> None:
-    """Nothing issues for so many cycles from `now` on: for code before issue, else behind it."""
+    """Nothing issues for so many cycles from `now` on: for code before issue, else after it."""
     now = get("now")
     lost = _word(cycles)
     charge(ir.param("site"), why, lost)

@@ -3,7 +3,7 @@
 It is left in an array of the CostState, whether or not somebody looks: a back end that knows no
 place for the array drops what is written there, as nothing reads it.  Before the instruction
 issued passed ``fetch`` cycles for its line, ``slot`` for the width of issue, and ``wait`` for the
-reason of the counter ``charged``; behind it nothing issued for ``lost`` cycles.
+reason of the counter ``charged``; after it nothing issued for ``lost`` cycles.
 """
 
 from __future__ import annotations

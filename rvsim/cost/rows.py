@@ -48,7 +48,7 @@ class Row(NamedTuple):
     charged: int
     """The pc of the instruction that the wait is charged to."""
     lost: float
-    """Cycles without issue behind it: a misprediction, or a CSR access."""
+    """Cycles without issue after it: a misprediction, or a CSR access."""
     lost_reason: bytes
     trapped: bool
 

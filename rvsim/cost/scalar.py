@@ -119,7 +119,7 @@ def _counted(counter: Value, taken: Value) -> Value:
 
 
 def _delay_vector(core: Core) -> None:
-    """A branch between a vset* and the first vector instruction behind it costs that one more."""
+    """A branch between a vset* and the first vector instruction after it costs that one more."""
     waits = ~ir.lt_u(get("vset_at"), get("vector_at"))
     with ir.when(waits & (get("vset_at") != EPOCH)):
         put("vset_ready", get("vset_ready") + fixed(core.vset.branch))

@@ -99,7 +99,7 @@ class PrefetcherPrograms:
         ir.write_array(array, stream, ir.where(behind, line + step, planned))
 
     def _wanted(self, array: str, ahead: int, stream: Value, line: Value) -> tuple[Value, Value]:
-        """(whether a stream wants one more line so far ahead, which), and goes on behind it."""
+        """(whether a stream wants one more line so far ahead, which), and goes on after it."""
         step, wanted = ir.read_array("stream_step", stream), ir.read_array(array, stream)
         near = ~ir.lt_u(ahead, (wanted - line) * step)
         ir.write_array(array, stream, ir.where(near, wanted + step, wanted))

@@ -1,4 +1,4 @@
-"""Timing of vector loads and stores: beats of the load/store unit, and the stores behind it."""
+"""Timing of vector loads and stores: beats of the load/store unit, and the stores after it."""
 
 from __future__ import annotations
 

@@ -269,7 +269,7 @@ def _illegal(why: str) -> Call:
 
 
 def _recorded(ring: Ring, site: int, call: Call, word: int) -> Call:
-    """The call, with a record behind it."""
+    """The call, which leaves a record after it."""
 
     def recorded() -> None:
         ring.clear()

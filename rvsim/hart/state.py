@@ -59,7 +59,7 @@ SCALARS: Final = (
     # the lowest address and the bytes that the last instruction accessed, where that is recorded
     "access_addr",
     "access_bytes",
-    # behind the last record that compiled code may make, see `rvsim.cost.ring`
+    # after the last record that compiled code may make, see `rvsim.cost.ring`
     "records_end",
 )
 """Names of the scalar state after the x and f registers, in layout order."""

@@ -17,7 +17,7 @@ _Handler = Callable[[int, FrameType | None], Any]
 
 
 class InterruptsLater:
-    """While this is entered, signals with a handler in Python are kept; they are handled behind it.
+    """While this is entered, signals with a handler in Python are kept; they are handled after it.
 
     `hurry` is called when one comes.  Another one before that is handled at once: then something
     hangs.  Threads other than the main one get no signals.

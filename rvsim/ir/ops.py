@@ -182,7 +182,7 @@ def bitcast(a: Value, type_: Type) -> Value:
 
 
 def compress(a: Value, selected: Value) -> Value:
-    """The selected lanes packed to the front, zeros behind."""
+    """The selected lanes packed to the front, zeros after them."""
     return current().node("compress", (a, selected))
 
 

@@ -17,7 +17,7 @@ _NEAR: Final = 0.8
 
 
 def share(part: float, whole: float) -> str:
-    """A percentage, with one digit behind the point.
+    """A percentage, with one digit after the point.
 
     >>> share(1, 3), share(0, 0)
     ('33.3 %', '0.0 %')

@@ -118,7 +118,7 @@ class ChromeTrace:
         ]
 
     def _ipc(self, issue: list[int]) -> tuple[Places, _Times, Column]:
-        """The rows behind stretches of time, when these began, and instructions per cycle."""
+        """The rows after stretches of time, when the stretches began, and instructions per cycle."""
         found: list[tuple[int, int, bytes]] = []
         since = issue[0] if self._ipc_since is None else self._ipc_since
         first = 0
@@ -225,7 +225,7 @@ def _counter(name: str, times: _Times, values: Column) -> Column:
 
 
 def _charges(rows: _Rows) -> list[Column]:
-    """What was charged, by reason; the wait for a CSR and the loss behind it may have the same."""
+    """What was charged, by reason; the wait for a CSR and the loss after it may have the same."""
     wait, lost, same = rows["wait"], rows["lost"], rows["reason"] == rows["lost_reason"]
     parts: list[Column] = []
     some = np.zeros(len(rows), bool)

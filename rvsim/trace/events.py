@@ -2,7 +2,7 @@
 
 The events of one instruction come in one order: fetch, memory reads in element order, memory
 writes, register writes, vtype change, retire or trap.  Each is a fixed-size record; what does not
-fit (the contents of a vector register) the consumer reads from the state, which is the one behind
+fit (the contents of a vector register) the consumer reads from the state, which is the one after
 the instruction.
 """
 

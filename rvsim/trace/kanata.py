@@ -37,7 +37,7 @@ _BEGIN, _RETIRE, _ISSUE, _QUEUE, _EXECUTE, _END_OF_ISSUE, _END = range(len(_FIXE
 _STALL: Final = len(_FIXED)
 _END_OF_STALL: Final = _STALL + len(REASONS)
 _LINES: Final = [*_FIXED, *(f"{end}\t1\t{reason}" for end in "SE" for reason in REASONS)]
-"""Command, and what stands behind the number; `_BEGIN` and `_RETIRE` have more in them."""
+"""Command, and what stands after the number; `_BEGIN` and `_RETIRE` have more in them."""
 
 _COMMANDS: Final = np.array([f"{line[:1]}\t".encode() for line in _LINES])
 _ENDINGS: Final = np.array([f"{line[1:]}\n".encode() for line in _LINES])

@@ -2,7 +2,7 @@
 
 An element whose index the operand fields tell has a stack slot, as registers have, unless its array
 is also reached by a running index.  A subprogram finds its elements in the state buffer, so their
-slots are written there before it runs and read again behind it.
+slots are written there before it runs and read again after it.
 """
 
 from __future__ import annotations

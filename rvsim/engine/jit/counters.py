@@ -1,7 +1,7 @@
 """The counters of compiled code: how often its instructions ran, and the sums of vl over that.
 
 A region that counts has a global of words: for each block, how often it was entered and the sum of
-vl over that; behind these, the same pair for each of its steps, of the times that the block was
+vl over that; after these, the same pair for each of its steps, of the times that the block was
 left there for the interpreter.
 """
 

@@ -179,7 +179,7 @@ def _falls_to(block: BasicBlock, mode: Mode | None) -> BasicBlock:
 
 
 def _may_fill(block: BasicBlock) -> BasicBlock:
-    """Distinguish behind the block whether vl has become VLMAX: masks fold away where it has."""
+    """Distinguish after the block whether vl has become VLMAX: masks fold away where it has."""
     if block.mode_after is not None:
         block.full_after = replace(block.mode_after, elements="full")
         block.when_full = (block.end, block.full_after)
@@ -230,7 +230,7 @@ def _outside(program: Program, vector: bool) -> bool:
 
 
 def _mode_after(interp: Interpreter, step: Step, mode: Mode) -> Mode | None:
-    """The mode behind a vset* with a constant vtype; None where it isn't known.
+    """The mode after a vset* with a constant vtype; None where it isn't known.
 
     Where only the run decides vl, it is the mode for less than VLMAX.  One that keeps vl keeps
     VLMAX as well, or else is left to the interpreter.

@@ -70,7 +70,7 @@ class GuestSpace:
 
     @forms_address
     def permission(self, b: Any, addr: Any) -> Any:
-        """The permission byte of any address; outside the guest's memory, of the page behind it."""
+        """The permission byte of any address; outside the guest's memory, of the page after it."""
         pages = [b.lshr(where, I64(PAGE_BITS)) for where in (addr, self._size)]
         return b.load(at(b, self._perm, intrinsic(b, "umin", pages)), typ=I8)
 

@@ -15,7 +15,7 @@ class Permute:
 
     It picks for `index_bytes` at once from a table of `table_bytes`; a number outside the table
     gives some value, or with `wraps` counts modulo the table's size.  The LLVM intrinsic `function`
-    takes the numbers behind the table, which it wants repeated if it has more numbers than that.
+    takes the numbers after the table, which it wants repeated if it has more numbers than that.
     """
 
     function: str

@@ -56,7 +56,7 @@ def _compress(g: Lowering, v: Value, a: Any, selected: Any) -> Any:
 
 
 def _compress_parts(g: Lowering, a: Any, selected: Any, size: int) -> Any:
-    """Parts that one instruction packs, each stored behind the lanes of those before it."""
+    """Parts that one instruction packs, each stored after the lanes of those before it."""
     b, n, element = g.b, build.lane_count(a), build.element_type(a)
     if n <= size:
         return _packed(b, a, selected)

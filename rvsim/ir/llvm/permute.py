@@ -32,7 +32,7 @@ def take(g: Lowering, v: Value, a: Any, index: Any) -> Any:
     n, m, width = build.lane_count(a), build.lane_count(index), _width(a)
     known = _known_lanes(source, m, g.fields)
     if known is not None:
-        return build.pick(g.b, a, [min(lane, n) for lane in known])  # zeros are behind the last
+        return build.pick(g.b, a, [min(lane, n) for lane in known])  # zeros are after the last
     how = _permute(g.b, width, max(n, m) * width // 8)
     lookups = MAX_LOOKUPS + 1 if how is None else _lookups(how, n * width, m * width)
     slide = _slide(source)

@@ -48,7 +48,7 @@ class Follower:
         """The code of the last row."""
         self._last_trapped = False
         self._retired = 0
-        """How many had retired behind it."""
+        """How many had retired after it."""
 
     def steps(self, batch: Batch) -> Steps:
         """How the rows of a batch, which is not empty, follow each other."""

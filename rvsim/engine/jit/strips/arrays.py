@@ -26,7 +26,7 @@ class Array:
     """Lanes of `width` bits from `pointer` on.
 
     Strips begin at a multiple of their number of lanes.  Those of a mask that is not in whole bytes
-    may read the byte behind it.
+    may read the byte after it.
     """
 
     pointer: Any

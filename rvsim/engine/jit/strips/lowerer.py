@@ -25,7 +25,7 @@ class StripLowerer(StripValues):
     """Lowers the statements of wide programs."""
 
     def block(self, body: Iterable[Statement], after: Sequence[Statement] = ()) -> None:
-        """Statements up to the first that always traps; `after` are those behind the block."""
+        """Statements up to the first that always traps; `after` are those after the block."""
         pending = list(body)
         while pending and not self.b.block.is_terminated:
             stmt = pending.pop(0)

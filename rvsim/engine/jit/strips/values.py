@@ -128,7 +128,7 @@ class StripValues(StripLoops):
         self.each(self.strips(limit, lane_number(node), size), size, one)
 
     def pad(self, node: Value, lanes: int) -> None:
-        """A copy of all lanes of a value with at least `lanes` zeros before and behind."""
+        """A copy of all lanes of a value with at least `lanes` zeros before and after."""
         if self.padded.get(id(node), (None, 0))[1] >= lanes:
             return
         source, n, width = self.array(node), lane_number(node), node.type.width
