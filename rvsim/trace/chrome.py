@@ -118,7 +118,7 @@ class ChromeTrace:
         ]
 
     def _ipc(self, issue: list[int]) -> tuple[Places, _Times, Column]:
-        """The rows after stretches of time, when the stretches began, and instructions per cycle."""
+        """The rows after stretches of time, when those began, and instructions per cycle."""
         found: list[tuple[int, int, bytes]] = []
         since = issue[0] if self._ipc_since is None else self._ipc_since
         first = 0
