@@ -110,6 +110,8 @@ class RunResult:
     def _ending(self) -> str:
         if self.trap is not None:
             return f"{self.trap.why} at {self.machine.place(self.trap.pc)}"
+        if self.reason == "stop":
+            return f"stopped at {self.machine.place(self.machine.state['pc'])}"
         return f"exit {self.exit_code}" if self.reason == "exit" else f"limit {self.reason} reached"
 
 
