@@ -1,11 +1,10 @@
 """The cost model: how many cycles a core takes, and why.
 
 `core` holds the numbers, which `core_tables` reads from `isa/cores/*.toml`.  For each instruction
-`program` traces a second small program, over the facts that its definition gives (`facts`) and one
-CostState (`state`):
-`scalar`, `vector`, `lsu` and `vector_memory` say what happens, `issue` charges every cycle to one
-reason, `hierarchy`, `caches` and `streams` are the path that a plain L1 hit never takes.  `model`
-runs them on a machine.
+`program` traces a second small program, from the facts in its definition (`facts`) and on one
+CostState (`state`).  `scalar`, `vector`, `lsu` and `vector_memory` say what happens; `issue`
+charges every cycle to one reason; `hierarchy`, `caches` and `streams` handle everything but plain
+L1 hits.  `model` runs these programs on a machine.
 """
 
 from rvsim.core_files import core_names

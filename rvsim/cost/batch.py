@@ -1,4 +1,4 @@
-"""Per-instruction timing, many instructions at a time: what the writers of traces receive."""
+"""Timing of many instructions at a time: trace writers receive it in batches."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ BATCH_DTYPE: Final = np.dtype(
         ("lost_reason", "u1"), ("trapped", "?"),
     ]
 )  # fmt: skip
-"""A `Row` in whole numbers: times and cycles as fixed-point numbers (`rvsim.cost.formula`).
+"""A `Row` in integers: times and cycles are fixed-point numbers (`rvsim.cost.formula`).
 
-Times begin with the run.  `code` is the place of the instruction in `Batch.code`; reasons are
-indices into `rvsim.cost.REASONS`, and mean something where `wait` or `lost` is not 0.
+Times count from the start of the run.  `code` is the index of the instruction in `Batch.code`.
+Reasons are indices into `rvsim.cost.REASONS`; they are meaningless where `wait` or `lost` is 0.
 """
 
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """Consecutive instructions that executed, as `BATCH_DTYPE`.
+    """Consecutive executed instructions, as `BATCH_DTYPE`.
 
-    `code` has every instruction met so far, by its pc and word; it only grows during a run.
+    `code` has each instruction (pc and word) that ran so far; it only grows during a run.
     """
 
     rows: npt.NDArray[Any]
     code: Sequence[Decoded]
 
     def where(self, chosen: npt.NDArray[np.bool_]) -> Batch:
-        """The chosen ones."""
+        """The batch of the chosen instructions."""
         return self if chosen.all() else Batch(self.rows[chosen], self.code)
 
 
 class PerInstruction:
-    """A value of each instruction of a run, made once: a column of a batch.
+    """Makes a column for a batch: `make` computes the value of each instruction once.
 
     >>> lengths = PerInstruction(lambda d: d.length)
     >>> lengths(Batch(np.zeros(0, BATCH_DTYPE), [])).tolist()

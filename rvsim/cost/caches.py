@@ -1,4 +1,4 @@
-"""Caches as arrays, and what brings a line into L1: the ways of a set, L2, and the memory bus."""
+"""Caches as arrays, and the fill of an L1 line: TLB, ways of a set, L2 and the memory bus."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ from rvsim.ir import Value
 from rvsim.ir.program import Subprogram
 
 _SCATTER: Final = (0x9E3779B97F4A7C15, 0xBF58476D1CE4E5B9)
-"""Odd factors, those of the generator splitmix64, that make numbers of pages look like chance."""
+"""Odd factors of the generator splitmix64: they make page numbers look random."""
 
 _FIRST_TURN: Final = 1
-"""Of lines in L2, after none."""
+"""The first turn of a line in L2; 0 is an empty place."""
 
 
 def find(cache: Cache | Tlb, prefix: str, line: Value) -> tuple[Value, Value]:
-    """(whether the line is there, its place or that of the first way of its set).
+    """(whether the line is there, its place; the first place of its set if it is not there).
 
-    Lines are kept plus 1, so that 0 is none.
+    Arrays hold line numbers plus 1, so that 0 means no line.
     """
     first = (line & (cache.sets - 1)) * cache.ways
     place, found = first, ir.const(0, 1)
@@ -37,7 +37,7 @@ def find(cache: Cache | Tlb, prefix: str, line: Value) -> tuple[Value, Value]:
 
 
 def oldest(cache: Cache | Tlb, prefix: str, line: Value) -> Value:
-    """The place of the line of a set that was used longest ago."""
+    """The place of the least recently used line in the set of `line`."""
     first = (line & (cache.sets - 1)) * cache.ways
     place, used = first, ir.read_array(f"{prefix}_used", first)
     for way in range(1, cache.ways):
@@ -55,9 +55,9 @@ class Fills:
 
     @cached_property
     def fill(self) -> Subprogram:
-        """Bring a line into L1; returns when it arrives.
+        """Bring a line into L1; returns the time when it arrives.
 
-        `later` keeps that time with the line, for whoever touches it first; `streamed` says that
+        With `later`, the line keeps this time for its first access; `streamed` says that
         a stream brings it.
         """
 
@@ -94,7 +94,7 @@ class Fills:
         return ir.subprogram("cost_fill", "line time later streamed", body)
 
     def _victim(self, line: Value) -> Value:
-        """The place of L1 for a line: the first that is empty, else one by chance."""
+        """The place in L1 for a line: the first empty one of its set, else a random one."""
         l1d = self.core.l1d
         first = (line & (l1d.sets - 1)) * l1d.ways
         # The multiplier and increment of the C standard's example of rand.
@@ -107,7 +107,7 @@ class Fills:
         return place
 
     def _queue_free(self) -> Value:
-        """When one of the misses that are waited for at once has been answered."""
+        """When fewer than `l1d.misses` misses are under way."""
         return ir.read_array("missing_until", self.core.l1d.misses - 1)
 
     def _enqueue(self, arrival: Value) -> None:
@@ -117,7 +117,7 @@ class Fills:
 
     @cached_property
     def translate(self) -> Subprogram:
-        """Cycles until the page of a line is known, which the TLB keeps."""
+        """Cycles to translate the page of a line; the TLB keeps the page."""
 
         def body(line: Value, time: Value) -> Value:
             tlb = self.core.tlb
@@ -131,7 +131,7 @@ class Fills:
         return ir.subprogram("cost_translate", "line time", body)
 
     def _l2_set(self, line: Value) -> Value:
-        """The first place of the set of a line, which is by its physical address."""
+        """The first place of the set of a line; the physical address chooses the set."""
         l2, size = self.core.l2, self.core.l1d.line
         sets = l2.size // size // l2.ways
         inside = min(sets, l2.contiguous // size)
@@ -143,10 +143,10 @@ class Fills:
 
     @cached_property
     def use_l2(self) -> Subprogram:
-        """1 if a line is in L2, else 0; it is there then, in place of that used longest ago.
+        """1 if a line is in L2; else 0, and it replaces the least recently used line.
 
-        Most lines of streams come in as if they had been used longest ago themselves, so that the
-        next one takes their place: what a stream finds of a larger area is what stayed of it.
+        Most lines of streams come in as least recently used, so that the next line replaces them:
+        a stream over an area larger than L2 leaves a part of it there.
         """
 
         def body(line: Value, dirty: Value, streamed: Value) -> Value:
@@ -168,7 +168,7 @@ class Fills:
         return ir.subprogram("cost_use_l2", "line dirty streamed", body)
 
     def _l2_turn(self, passes: Value) -> Value:
-        """When a line of L2 counts as used: in turn, or before all others if it `passes`."""
+        """The turn in which a line of L2 counts as used; one that `passes` counts as the oldest."""
         turn = ir.read_array("l2_turns", 0) + 1
         ir.write_array("l2_turns", 0, turn)
         passed = ir.read_array("l2_turns", 1)
@@ -179,7 +179,7 @@ class Fills:
 
     @cached_property
     def in_l2(self) -> Subprogram:
-        """1 if a line is in L2, which stays as it is."""
+        """1 if a line is in L2; L2 does not change."""
 
         def body(line: Value) -> Value:
             first, found = self._l2_set(line), ir.const(0, 1)
@@ -191,7 +191,7 @@ class Fills:
 
     @cached_property
     def use_dram(self) -> Subprogram:
-        """When a line has passed the memory bus; `write` is 1 for a line that is written."""
+        """The time when a line has passed the memory bus; `write` is 1 for a written line."""
 
         def body(time: Value, write: Value) -> Value:
             dram = self.core.dram

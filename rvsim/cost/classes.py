@@ -27,7 +27,7 @@ from rvsim.insn.units import Unit
 SCALAR_UNITS: Final = ("mul", "fp")
 RESULTS: Final = ("step", "end", "start")
 NOT_VALUES: Final = frozenset({*ABOUT, "like", "cases"})
-"""Keys of a class's table that are no entries of its timing."""
+"""Keys of a class's table that are not entries of its timing."""
 
 ONE_CYCLE: Final = Formula(base=1)
 
@@ -36,7 +36,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What the cases of a class look at; `lmul` as text (``mf2``), for memory that of the data."""
+    """What the conditions of cases test; `lmul` is text (``mf2``), for memory that of the data."""
 
     name: str = ""
     form: str = ""
@@ -51,13 +51,13 @@ _LMULS: Final = ("mf8", "mf4", "mf2", "m1", "m2", "m4", "m8")
 _STYLES: Final = ("unit", "fault_only_first", "strided", "indexed", "mask", "whole")
 
 CONDITIONS: Final[Mapping[str, Choice]] = {
-    "sew": Choice("SEW; of memory the width of the data", (8, 16, 32, 64)),
-    "lmul": Choice("LMUL of vtype; of memory that of the data", _LMULS),
+    "sew": Choice("SEW; for memory the width of the data", (8, 16, 32, 64)),
+    "lmul": Choice("LMUL of vtype; for memory the EMUL of the data", _LMULS),
     "masked": Choice("whether v0 selects elements", (False, True)),
     "nf": Choice("fields of a segment", (1, 2, 3, 4, 5, 6, 7, 8)),
     "style": Choice("how memory is addressed", _STYLES),
 }
-"""Conditions with values of their own; ``name`` and ``form`` have those of the instructions."""
+"""Conditions with fixed values; the values of ``name`` and ``form`` come from the instructions."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,9 +84,9 @@ class FormulaEntry:
 class Parts:
     """Cycles of a part of a register, as wide as the datapath, by its elements within vl."""
 
-    full: float = cycles("if all of them are")
-    one: float = cycles("if one is")
-    idle: float = cycles("if none is")
+    full: float = cycles("if all elements are within vl")
+    one: float = cycles("if one element is within vl")
+    idle: float = cycles("if no element is within vl")
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,30 +111,32 @@ class PartsEntry:
 
 @dataclass(frozen=True, slots=True)
 class ScalarTiming:
-    """How one scalar instruction takes its time."""
+    """How long one scalar instruction takes."""
 
     latency: float = cycles("to the result")
-    busy: float = cycles("that the unit is kept", default=1)
+    busy: float = cycles("that the unit is busy", default=1)
     unit: str = entry(Choice("the unit that it keeps busy", SCALAR_UNITS), "")
     quotient_bits: int = entry(
-        Choice("a division takes a cycle more for so many of its quotient", (1, 2, 4, 8), "bits"), 0
+        Choice("of the quotient that a division makes in each cycle more", (1, 2, 4, 8), "bits"), 0
     )
 
 
 @dataclass(frozen=True, slots=True)
 class VectorTiming:
-    """How one vector instruction takes its time."""
+    """How long one vector instruction takes."""
 
     latency: Formula = entry(FormulaEntry("of the result, counted as `result` says"))
-    occupancy: Formula = entry(FormulaEntry("that it keeps its unit"), ONE_CYCLE)
+    occupancy: Formula = entry(FormulaEntry("that its unit is busy"), ONE_CYCLE)
     result: str = entry(
         Choice("whether latency counts from each step of a group, from the last, or the first",
                RESULTS), "step",
     )  # fmt: skip
     old: float = cycles(
-        "that the old destination has to be ready before its step", low=-100, default=0
+        "by which the old destination must be ready before its step", low=-100, default=0
     )
-    chain: bool = entry(Choice("whether sources are needed step by step", (True, False)), True)
+    chain: bool = entry(
+        Choice("whether each step needs only its part of the sources", (True, False)), True
+    )
     release: float | None = cycles(
         "from the start until a load may overwrite the sources, instead of vector_unit.release",
         default=None,
@@ -142,10 +144,10 @@ class VectorTiming:
     parts: Parts | None = entry(
         PartsEntry("of each part of a register, instead of occupancy"), None
     )
-    granules: float = cycles("for each beat that a strided segment touches, besides", default=0)
+    granules: float = cycles("more for each beat that a strided segment touches", default=0)
 
     def occupied(self, size: Size) -> float:
-        """Cycles that it keeps its unit, with a full vl."""
+        """Cycles that its unit is busy, with a full vl."""
         if self.parts is not None:
             return self.parts.full * max(1, size.parts)
         return self.occupancy.cycles(size)
@@ -153,7 +155,7 @@ class VectorTiming:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Values that hold where all conditions do; a condition lists what it admits."""
+    """Values that hold if all conditions in `when` hold; a condition lists the values it admits."""
 
     when: Mapping[str, tuple[Any, ...]]
     values: Mapping[str, Any]
@@ -186,7 +188,7 @@ SCALAR_CLASSES: Final = tuple(u.value for u in Unit if u.value not in VECTOR_CLA
 
 
 def check_class(where: str, timing: type[Any], value: Any) -> Mapping[str, Any]:
-    """The table of a class, in which every entry and condition is known and has a fitting value."""
+    """The table of a class; RvsimError names an unknown entry or condition, or a wrong value."""
     table = as_table(where, value)
     for key in ABOUT:
         if not isinstance(table.get(key, ""), str):
@@ -208,7 +210,7 @@ def check_class(where: str, timing: type[Any], value: Any) -> Mapping[str, Any]:
 
 
 def _require(where: str, timing: type[Any], values: Mapping[str, Any]) -> None:
-    """What a class can't do without: of a vector instruction also how long it keeps its unit."""
+    """RvsimError if a required entry is missing; a vector class needs occupancy or parts, too."""
     require_all(where, timing, values)
     if timing is VectorTiming and not {"occupancy", "parts"} & values.keys():
         raise RvsimError(f"{where} lacks occupancy", hint="or parts, for a division")
@@ -222,9 +224,9 @@ def read_scalar(unit: str, table: Mapping[str, Any]) -> ScalarClass:
 
 
 def read_vector(unit: str, tables: Mapping[str, Any], asked: tuple[str, ...] = ()) -> VectorClass:
-    """The class in a table ``[vector.<unit>]``; one that is `like` another adds to its cases.
+    """The class in a table ``[vector.<unit>]``; a class that is `like` another adds cases to it.
 
-    `asked` are the classes that are like this one.
+    `asked` are the classes on the way here that are like this one.
     """
     where, table = f"vector.{unit}", tables[unit]
     cases = _read_cases(where, VectorTiming, table)
@@ -263,18 +265,18 @@ def _case(where: str, timing: type[Any], value: Any) -> Case:
 
 
 def _admitted(where: str, choice: Choice, value: Any) -> tuple[Any, ...]:
-    """What a condition admits: a value, or a list of them."""
+    """The values that a condition admits; TOML has one value or a list."""
     return tuple(choice.read(where, v) for v in (value if isinstance(value, list) else [value]))
 
 
 @cache
 def _conditions() -> Mapping[str, Choice]:
-    """All conditions; names and forms are those of the instructions."""
+    """All conditions; names and forms come from the instructions."""
     insns = isa().insns
     scalar = {i.expands or i.name for i in insns if not i.unit.is_vector}
     parted = [i.name.partition(".") for i in insns if i.unit.is_vector]
-    names = Choice("mnemonic; of vectors what stands before the point",
+    names = Choice("mnemonic; for vectors the part before the point",
                    (*sorted(scalar | {stem for stem, _, _ in parted}),))  # fmt: skip
-    forms = Choice("what stands after the point of the mnemonic",
+    forms = Choice("the part of the mnemonic after the point",
                    (*sorted({form for _, _, form in parted}),))  # fmt: skip
     return {"name": names, "form": forms, **CONDITIONS}

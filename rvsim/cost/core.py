@@ -1,6 +1,6 @@
 """A core's numbers as frozen data.
 
-Each table of `isa/cores/*.toml` is a dataclass here, each number a field that says what it is.
+Each table of `isa/cores/*.toml` is a dataclass here, and each number is a field with its meaning.
 `rvsim.cost.core_tables` reads the files.
 """
 
@@ -18,7 +18,7 @@ from rvsim.errors import RvsimError
 
 @dataclass(frozen=True, slots=True)
 class CoreClock:
-    """How fast it runs, and how fast the time CSR counts."""
+    """Clock of the core, and rate of the time CSR."""
 
     frequency: int = whole("cycles of the core", "per second", 1_000_000, 100_000_000_000)
     timer: int = whole("ticks of the time CSR", "per second", 1000, 100_000_000_000)
@@ -26,20 +26,20 @@ class CoreClock:
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """Instructions that go on their way together, in order."""
+    """In-order issue."""
 
     width: int = whole(
-        "of them at most one is a vector and one a memory instruction",
+        "that issue together, at most one vector and one memory instruction among them",
         "instructions a cycle", 1, 8,
     )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """Prediction of branches."""
+    """Branch prediction."""
 
     mispredict: float = cycles("lost by a misprediction")
-    history: int = whole("latest branches whose outcomes choose a counter", "outcomes", 0, 20)
+    history: int = whole("of the last branches, which choose a counter", "outcomes", 0, 20)
     entries: int = whole("two-bit counters", "counters", 1, 1 << 20, power_of_two=True)
 
 
@@ -49,34 +49,34 @@ class Vset:
 
     to_vector: float = cycles("if the AVL is a constant")
     to_vector_avl: float = cycles("if the AVL is a register")
-    to_vector_avl_large: float = cycles("if the AVL is a register and the new LMUL 4 or 8")
-    branch: float = cycles("more if a branch stands between")
+    to_vector_avl_large: float = cycles("if the AVL is a register and the new LMUL is 4 or 8")
+    branch: float = cycles("more if there is a branch between")
 
 
 @dataclass(frozen=True, slots=True)
 class Queue:
-    """Vector arithmetic instructions that have issued and not begun."""
+    """The queue of vector arithmetic instructions that have issued but not begun."""
 
     depth: int = whole("places", "instructions", 1, 8)
 
 
 @dataclass(frozen=True, slots=True)
 class VectorUnit:
-    """The one unit of vector arithmetic, and the registers that its numbers are for."""
+    """The unit of vector arithmetic, and the register length that its numbers are for."""
 
     vlen: int = whole(
-        "VLEN for which the numbers were taken: L counts registers of this length",
+        "VLEN at which the numbers were measured: L counts registers of this length",
         "bits", 64, 1 << 16, power_of_two=True,
     )  # fmt: skip
     datapath: int = whole(
-        "part of a register that is ready, and handed on to others, by itself",
+        "part of a register that becomes ready, and goes on to others, by itself",
         "bits", 64, 1 << 16, power_of_two=True,
     )  # fmt: skip
     release: float = cycles("from the last step until a load may overwrite the sources")
 
     @property
     def parts(self) -> int:
-        """Parts of a register: as many as the datapath is narrower."""
+        """Parts of a register: VLEN divided by the width of the datapath."""
         return self.vlen // self.datapath
 
 
@@ -84,31 +84,32 @@ class VectorUnit:
 class Lsu:
     """The load/store unit."""
 
-    beat: int = whole(
-        "moved in a cycle, from such an address on", "bytes", 4, 256, power_of_two=True
-    )
+    beat: int = whole("moved in a cycle, at an aligned address", "bytes", 4, 256, power_of_two=True)
     whole_fields: int = whole(
-        "fields of a segment load that go through the registers as wholes, at most",
+        "of a segment load that moves whole registers, at most",
         "fields", 1, 8,
     )  # fmt: skip
     scalar_store: float = cycles(
-        "from data to the issue of a scalar store, which may be before it", low=-10, high=10
-    )
+        "from ready data to the issue of a scalar store; negative if it issues before",
+        low=-10, high=10,
+    )  # fmt: skip
     vector_store: float = cycles("from data that arithmetic could use to the start of a store")
-    misaligned_beats: float = cycles("that a misaligned vector access keeps the unit longer")
-    misaligned_latency: float = cycles("that its data comes later")
-    misaligned_release: float = cycles("later that a load may overwrite what it has stored")
+    misaligned_beats: float = cycles("more that a misaligned vector access keeps the unit busy")
+    misaligned_latency: float = cycles("more until the data of a misaligned load arrive")
+    misaligned_release: float = cycles(
+        "more until a load may overwrite the data of a misaligned store"
+    )
 
 
 @dataclass(frozen=True, slots=True)
 class StoreBuffer:
-    """Stored beats that hit L1, which go to the cache when the load/store unit is idle."""
+    """Beats of stores that hit L1; they go to the cache when the load/store unit is idle."""
 
     capacity: float = cycles("of beats that may be left when a load issues")
-    limit: float = cycles("of beats that are counted at most")
+    limit: float = cycles("of beats that are counted, at most")
     beat: float = cycles("of a beat in a stream of stores")
     short_store: float = cycles("more for a short store")
-    short_beats: float = entry(Number("a store of fewer is short", "beats", 0, 64))
+    short_beats: float = entry(Number("below which a store is short", "beats", 0, 64))
     misaligned: float = cycles("more for a misaligned store")
     slack: float = cycles("that a stream of stores may run ahead")
 
@@ -117,9 +118,11 @@ class StoreBuffer:
 class Cache:
     """A first-level cache."""
 
-    size: int = whole("all of it", "bytes", 1 << 10, 1 << 24, power_of_two=True)
-    ways: int = whole("places of a set", "lines", 1, 16, power_of_two=True)
-    line: int = whole("of both first-level caches and of L2", "bytes", 16, 256, power_of_two=True)
+    size: int = whole("in all", "bytes", 1 << 10, 1 << 24, power_of_two=True)
+    ways: int = whole("in a set", "lines", 1, 16, power_of_two=True)
+    line: int = whole(
+        "in a line of both first-level caches and of L2", "bytes", 16, 256, power_of_two=True
+    )
 
     @property
     def lines(self) -> int:
@@ -132,21 +135,21 @@ class Cache:
 
 @dataclass(frozen=True, slots=True)
 class DataCache(Cache):
-    """The first-level cache of data.  A set replaces a line by chance."""
+    """The first-level cache of data.  A set replaces a random line."""
 
     misses: int = whole("that loads may wait for at once", "lines", 1, 16)
 
 
 @dataclass(frozen=True, slots=True)
 class Tlb:
-    """Pages that are found without a walk.
+    """The TLB: pages that need no walk.
 
-    Only loads that miss L1 ask: what is in L1 has been translated a short while ago.
+    Only loads that miss L1 use it: the pages of L1's lines were translated a short while ago.
     """
 
-    entries: int = whole("all of it", "pages", 1, 1 << 16, power_of_two=True)
-    ways: int = whole("places of a set", "pages", 1, 16, power_of_two=True)
-    page: int = whole("of a page", "bytes", 1 << 12, 1 << 30, power_of_two=True)
+    entries: int = whole("in all", "pages", 1, 1 << 16, power_of_two=True)
+    ways: int = whole("in a set", "pages", 1, 16, power_of_two=True)
+    page: int = whole("in a page", "bytes", 1 << 12, 1 << 30, power_of_two=True)
     walk: float = cycles("of a walk")
 
     @property
@@ -163,54 +166,54 @@ class InstructionCache(Cache):
 
 @dataclass(frozen=True, slots=True)
 class L2:
-    """The second level.
+    """The second-level cache.
 
-    Which set a line goes to depends on where its page lies in physical memory, which is by chance.
-    A store that misses L1 allocates here only, on a path of its own.  A set replaces the line used
-    longest ago; of the lines that streams of loads or stores bring in, only some count as used
-    just now, the others as used before all that are there.
+    The place of a page in physical memory is random, and chooses the sets of its lines.
+    A store that misses L1 allocates only here, on its own path.  A set replaces its least recently
+    used line.  Some of the lines that streams of loads or stores bring in count as most recently
+    used, the others as least recently used.
     """
 
-    size: int = whole("all of it", "bytes", 1 << 12, 1 << 26, power_of_two=True)
-    ways: int = whole("places of a set", "lines", 1, 32, power_of_two=True)
+    size: int = whole("in all", "bytes", 1 << 12, 1 << 26, power_of_two=True)
+    ways: int = whole("in a set", "lines", 1, 32, power_of_two=True)
     contiguous: int = whole(
-        "of virtual memory that are so in physical memory",
+        "of virtual memory that are contiguous in physical memory",
         "bytes", 1 << 12, 1 << 30, power_of_two=True,
     )  # fmt: skip
-    kept: int = whole("of a stream, one of which counts as used", "lines", 1, 1 << 10)
-    latency: float = cycles("that a load which misses L1 waits longer than one that hits")
-    fill: float = cycles("of the bus to L1 for a line that was fetched ahead")
-    demand: float = cycles("of the bus to L1 for a line that a load asked for")
+    kept: int = whole("of a stream, of which one counts as most recently used", "lines", 1, 1 << 10)
+    latency: float = cycles("more of a load that misses L1 than of one that hits")
+    fill: float = cycles("of the bus to L1 for a line fetched ahead")
+    demand: float = cycles("of the bus to L1 for a line that a load waits for")
     dirty_victim: float = cycles("more for a load that evicts a written line from L1")
     store: float = cycles("of the path of stores for a line")
-    store_fill: float = cycles("of the bus to L1 for such a line")
-    store_slack: float = cycles("that stores may lag")
+    store_fill: float = cycles("of the bus to L1 for a line of a store that missed")
+    store_slack: float = cycles("that stores may lag behind")
 
 
 @dataclass(frozen=True, slots=True)
 class Dram:
     """Memory beyond L2, and its bus."""
 
-    latency: float = cycles("until the line of a load that misses L2 is there")
-    read: float = cycles("of the bus for a line that is read")
-    write: float = cycles("of the bus for a line that is written")
+    latency: float = cycles("until the line of a load that misses L2 arrives")
+    read: float = cycles("of the bus for reading a line")
+    write: float = cycles("of the bus for writing a line")
     turnaround: float = cycles("of the bus between reading and writing")
 
 
 @dataclass(frozen=True, slots=True)
 class Streams:
-    """The prefetcher: streams of lines that loads go along.  It sees those that miss only."""
+    """The prefetcher: it follows streams of lines.  It sees only loads that miss."""
 
     count: int = whole("followed at once", "streams", 1, 64)
     train: int = whole("until a stream is trusted", "lines", 1, 16)
-    reach: int = whole("until the next one of a stream, at most", "lines", 1, 64)
-    ahead_l2: int = whole("brought ahead from L2", "lines", 0, 64)
-    ahead_dram: int = whole("brought ahead from memory", "lines", 0, 64)
+    reach: int = whole("from one line of a stream to the next, at most", "lines", 1, 64)
+    ahead_l2: int = whole("fetched ahead from L2", "lines", 0, 64)
+    ahead_dram: int = whole("fetched ahead from memory", "lines", 0, 64)
 
 
 @dataclass(frozen=True, slots=True)
 class Core:
-    """Everything that the cost model knows of a core.  Equal cores time alike.
+    """All numbers of a core.  Equal cores give equal cycles.
 
     >>> from rvsim.cost import load_core
     >>> core = load_core("x60", ["l1d.size=64K"])
@@ -237,11 +240,11 @@ class Core:
     vector: Mapping[str, VectorClass] = field(hash=False)
 
     def knows(self, unit: str) -> bool:
-        """Whether there are numbers for a class of instructions."""
+        """Whether the core has numbers for a class of instructions."""
         return unit in self.scalar or unit in self.vector
 
     def size(self, vlen: int, lmul: float, vlmax: int, nf: int = 1) -> Size:
-        """What formulas depend on, for data of that LMUL in registers of `vlen` bits."""
+        """The size of the data for formulas, at an LMUL in registers of `vlen` bits."""
         unit = self.vector_unit
         registers = lmul * vlen / unit.vlen
         return Size(registers, vlmax, nf, parts=registers * unit.parts)
@@ -258,7 +261,7 @@ _MOST_PARTS: Final = 8
 
 
 def check(core: Core) -> Core:
-    """RvsimError where numbers contradict each other."""
+    """Return `core`; RvsimError if its numbers contradict each other."""
     if 1 << core.branch.history > core.branch.entries:
         raise RvsimError("branch.history is longer than branch.entries can tell apart")
     if core.tlb.ways > core.tlb.entries:

@@ -1,8 +1,7 @@
-"""From the files of a core to its numbers: tables are checked, put together and overridden.
+"""Reads the files of a core: checks the tables, merges them, and applies overrides.
 
-A core that `extends` another one gives the numbers that differ, table by table.  A class of
-instructions that it gives stands in place of that of the other core; one that is `like` itself adds
-cases to it.
+A core that `extends` another one gives the numbers that differ, table by table.  Its classes of
+instructions replace those of the other core; a class that is `like` itself adds cases instead.
 """
 
 from __future__ import annotations
@@ -34,8 +33,8 @@ from rvsim.cost.schema import (
 from rvsim.errors import RvsimError, did_you_mean
 
 Tables = dict[str, dict[str, Any]]
-"""By the name of a section, its numbers as ``{value, source, confidence}``; by ``scalar`` and
-``vector``, the tables of the classes."""
+"""For each section, its numbers as ``{value, source, confidence}``; for ``scalar`` and ``vector``,
+the tables of the classes."""
 
 _CLASSES: Final = {
     "scalar": (SCALAR_CLASSES, ScalarTiming),
@@ -46,10 +45,10 @@ _TEXTS: Final = ("name", "description", "extends")
 
 
 def load_core(name: str, overrides: Sequence[str] = ()) -> Core:
-    """The core of that name, or in a file whose path ends in ``.toml``, with overrides.
+    """The core with this name, or in a file whose path ends in ``.toml``, with overrides.
 
-    An override is ``l1d.size=64K``, or the path of a TOML file that holds tables of the same names
-    with the numbers that differ.  RvsimError names what is unknown, missing or out of range.
+    An override is ``l1d.size=64K``, or the path of a TOML file that has the same tables with
+    the numbers that differ.  RvsimError names an entry that is unknown, missing or out of range.
     """
     files = read_core(name)
     tables = _merged(files)
@@ -59,9 +58,9 @@ def load_core(name: str, overrides: Sequence[str] = ()) -> Core:
 
 
 def describe(name: str) -> Iterator[tuple[str, Any, str, str]]:
-    """(dotted name, value, source, confidence) of every number of a core, but those of cases.
+    """(dotted name, value, source, confidence) of every number of a core, except those in cases.
 
-    What a core has from one that it extends is borrowed from there.
+    Numbers of a core that it extends have the confidence "borrowed".
     """
     yield from _described(_merged(read_core(name)), (), "", "")
 
@@ -84,7 +83,7 @@ def _described(
 
 
 def _checked(file: CoreFile) -> Tables:
-    """The tables of a file, each number with its source; RvsimError for what should not stand."""
+    """The tables of a file, each number with its source; RvsimError for a wrong entry."""
     try:
         known = (*_TEXTS, *SECTIONS, *_CLASSES)
         for key, value in file.tables.items():
@@ -107,7 +106,7 @@ def _section(name: str, value: Any) -> dict[str, Any]:
 
 
 def _number(section: str, key: str, value: Any, table: Mapping[str, Any]) -> dict[str, Any]:
-    """A number with its source: its own, or that of its table."""
+    """A number with its own source and confidence, or those of its table."""
     about: dict[str, Any] = {name: table[name] for name in ABOUT}
     if not isinstance(value, Mapping):
         return {"value": value, **about}
@@ -157,7 +156,7 @@ def _merged(files: Sequence[CoreFile]) -> Tables:
 
 
 def _lend(table: dict[str, Any], owner: str) -> None:
-    """From here on these are numbers of another core."""
+    """Mark the numbers of a table as borrowed from the core `owner`."""
     for key, value in table.items():
         if "source" in value and not value["source"].startswith(_LENT):
             source = f"{_LENT}{owner}: {value['source']}"
@@ -165,7 +164,7 @@ def _lend(table: dict[str, Any], owner: str) -> None:
 
 
 def _added(before: Mapping[str, Any], unit: str, table: dict[str, Any]) -> dict[str, Any]:
-    """A class that is like itself: that of the core which is extended, and more cases."""
+    """The table of a class; one that is like itself gets the other core's numbers and cases."""
     if table.get("like") != unit or unit not in before:
         return table
     about = {k: table[k] for k in ABOUT if k in table}

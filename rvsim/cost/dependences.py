@@ -1,7 +1,7 @@
-"""How vector arithmetic depends on its operands, and others on it: times from and to its start.
+"""Timing rules of vector arithmetic: from ready operands to its start, from there to its results.
 
-The cost program of an instruction and the longest chain of a loop (`rvsim.perf.chain`) are made
-of these.
+The cost program of an instruction and the longest chain of a loop (`rvsim.perf.chain`) both use
+these rules.
 """
 
 from __future__ import annotations
@@ -17,27 +17,27 @@ from rvsim.ir import Value
 
 @dataclass(frozen=True, slots=True)
 class Delay:
-    """A time after the start; `and_busy` adds what only the run may know: how long a unit is."""
+    """A time after the start; `and_busy` adds how long the unit is busy, known only in the run."""
 
     time: int
     and_busy: bool = False
 
     def after(self, start: Value, busy: Value) -> Value:
-        """The moment, in a cost program."""
+        """The time when it ends, as a value of a cost program."""
         moment = start + self.time
         return moment + busy if self.and_busy else moment
 
     def total(self, busy: int) -> int:
-        """The time where the unit is busy for as long as the instruction's class says."""
+        """The delay if the unit is busy for `busy`."""
         return self.time + busy if self.and_busy else self.time
 
 
 def operand_delays(
     core: Core, facts: Facts, timing: VectorTiming
 ) -> list[tuple[Operand, list[int]]]:
-    """For the parts of each operand, the time from when one is ready to the earliest start.
+    """For each part of each operand, the time from when it is ready to the earliest start.
 
-    It is negative for a part that is needed only some steps after the start.
+    It is negative for a part that the instruction needs only some steps after its start.
     """
     occupied = timing.occupied(facts.size(core))
 
@@ -57,12 +57,12 @@ def operand_delays(
 
 
 def step(j: int, n: int, occupied: float) -> int:
-    """Whole cycles from the start to part `j` of `n`, as time."""
+    """The time from the start to part `j` of `n`, rounded down to whole cycles."""
     return int(j * occupied / n) * CYCLE
 
 
 def result_delays(core: Core, facts: Facts, timing: VectorTiming, dest: Operand) -> list[Delay]:
-    """For each part of the destination, when it is ready."""
+    """For each part of the destination, the delay from the start until it is ready."""
     latency, n = fixed(timing.latency.cycles(facts.size(core))), dest.parts(core)
     match timing.result:
         case "step":
@@ -75,9 +75,9 @@ def result_delays(core: Core, facts: Facts, timing: VectorTiming, dest: Operand)
 
 
 def _passed(core: Core, j: int, n: int, occupied: float) -> int:
-    """Time from the start to the step after which part `j` of `n` has passed through the unit.
+    """The time from the start until part `j` of `n` has passed through the unit.
 
-    Parts of one register are ready together where the unit takes longer than a step for each.
+    The parts of one register pass together if the unit takes more than one step for each.
     """
     register = core.vector_unit.parts
     if occupied < n:
@@ -88,7 +88,7 @@ def _passed(core: Core, j: int, n: int, occupied: float) -> int:
 
 
 def release_delay(core: Core, facts: Facts, timing: VectorTiming) -> Delay:
-    """When a load may overwrite the sources: they have been read, and it is nearly done."""
+    """The delay from the start until a load may overwrite the sources."""
     if timing.release is not None:
         return Delay(fixed(timing.release))
     latency = timing.latency.cycles(facts.size(core))

@@ -1,4 +1,4 @@
-"""What the cost model has to know of an instruction, read off its definition and its program."""
+"""Facts about an instruction for the cost model, read from its definition and its program."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ from rvsim.vec.vtype import lmul_text
 Style = Literal["unit", "fault_only_first", "strided", "indexed", "mask", "whole"]
 
 Place = tuple[Field, int]
-"""A scalar register in arrays of x and then f registers: its field, and where the file starts."""
+"""A scalar register in arrays of x, then f registers: its field, and 0 for x or 32 for f."""
 
 _MASK_UNITS: Final = frozenset({Unit.VLOAD_MASK, Unit.VSTORE_MASK})
 
 
 @dataclass(frozen=True, slots=True)
 class Operand:
-    """A vector operand: registers from field `reg` on, of an EMUL; `mask` for mask registers."""
+    """A vector operand: `nregs` registers from the one in field `reg` on, with its EEW and EMUL."""
 
     reg: Field
     nregs: int
@@ -41,27 +41,27 @@ class Operand:
     nf: int = 1
 
     def register(self, offset: int) -> Value:
-        """The number of one of its registers."""
+        """The number of its register `offset`."""
         return index(self.reg, offset)
 
     def parts(self, core: Core) -> int:
-        """Parts of its registers, each of which is ready by itself."""
+        """The number of parts of its registers; each part becomes ready by itself."""
         return core.vector_unit.parts * self.nregs
 
     def part(self, core: Core, j: int) -> Value:
-        """The place of its part `j` in arrays of parts of registers."""
+        """The index of its part `j` in arrays of register parts."""
         return index(self.reg, 0) * core.vector_unit.parts + j
 
 
 def index(field: Field, offset: int) -> Value:
-    """A register number, from a field or fixed, plus an offset."""
+    """A register number plus an offset; `field` names a field or is the number itself."""
     number = ir.const(field, 64) if isinstance(field, int) else ir.param(field)
     return number + offset
 
 
 @dataclass(frozen=True)
 class Facts:
-    """One instruction under its static fields and vtype; `program` is what it does."""
+    """One instruction with its static fields and vtype; `program` is its semantics."""
 
     context: Context
     program: Program
@@ -90,7 +90,7 @@ class Facts:
 
     @cached_property
     def scalar_sources(self) -> tuple[Value, ...]:
-        """Registers that it reads; values of the trace that asks."""
+        """Registers that it reads, as values of the current trace."""
         return _places(self.program.values())
 
     @property
@@ -121,7 +121,7 @@ class Facts:
 
     @cached_property
     def operands(self) -> tuple[Operand, ...]:
-        """Vector operands, v0 of a masked instruction among them."""
+        """Vector operands, including the mask v0."""
         vregs = list(self.insn.vregs)
         if self.masked and V0 not in vregs:
             vregs.append(V0)
@@ -154,7 +154,7 @@ class Facts:
 
     @cached_property
     def situation(self) -> Situation:
-        """What the cases of its class look at."""
+        """What the conditions of its class's cases test."""
         stem, _, form = self.insn.name.partition(".")
         sew_log2, lmul_log2 = self._widths
         return Situation(
@@ -169,7 +169,7 @@ class Facts:
 
     @property
     def _widths(self) -> tuple[int, int]:
-        """(SEW, LMUL) as log2; of memory those of the data."""
+        """(SEW, LMUL) as log2; for memory the EEW and EMUL of the data."""
         if self.is_memory and self.unit.is_vector:
             return self._data.eew_log2, self._data.emul_log2
         if self.context.vtype is None:
@@ -179,11 +179,11 @@ class Facts:
         return self.context.v.sew_log2, self.context.v.lmul_log2
 
     def size(self, core: Core) -> Size:
-        """What the formulas of a core depend on."""
+        """The size of the data, for the formulas of a core."""
         sew_log2, lmul_log2 = self._widths
         lmul = 2.0**lmul_log2
         vlmax = max(1, int(self.context.config.vlen * lmul) >> sew_log2)
-        if self.unit in _MASK_UNITS:  # their data is a register of bits, whatever EMUL says
+        if self.unit in _MASK_UNITS:  # their data are bits in one register, whatever EMUL says
             vlmax = self.context.vlmax
         return core.size(self.context.config.vlen, lmul, vlmax, self.situation.nf)
 
@@ -195,7 +195,7 @@ class Facts:
 
     @property
     def scalar_access(self) -> tuple[Value, int]:
-        """The address of a scalar load or store, in its own trace, and its width in bits."""
+        """The address of a scalar load or store, a node of its own trace, and its width in bits."""
         for stmt in self.program.statements():
             if isinstance(stmt, Store):
                 return stmt.addr, stmt.value.type.width
@@ -205,7 +205,7 @@ class Facts:
 
     @cached_property
     def access(self) -> Value:
-        """The node of its memory access, or of the first of them."""
+        """The node of its first memory access."""
         for value in self.program.values():
             if value.prim in ("load", "load_lanes", "store_lanes"):
                 return value
@@ -227,7 +227,7 @@ class Facts:
 
 
 def registers_of(value: Value) -> tuple[Value, ...]:
-    """The scalar registers that a node of another trace depends on, as places in arrays."""
+    """The scalar registers that a node of another trace depends on, as indices into arrays."""
     return _places(postorder((value,)))
 
 

@@ -10,12 +10,12 @@ from rvsim.cost.schema import shown
 from rvsim.errors import did_you_mean
 
 FRACTION_BITS: Final = 8
-"""Times are in 1/256 cycle, so that 1.06, 1.16 and 12.7 cycles add up alike in every engine."""
+"""Times are in 1/256 cycle, so that fractions of a cycle add up to the same in both engines."""
 
 CYCLE: Final = 1 << FRACTION_BITS
 
 _MOST: Final = 10_000
-"""Cycles of a term."""
+"""The most cycles of a term."""
 
 
 def fixed(cycles: float) -> int:
@@ -29,9 +29,9 @@ def fixed(cycles: float) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Size:
-    """What formulas depend on: L and N of the data, and the fields of a segment.
+    """The arguments of formulas: L (`lmul`) and N (`vlmax`) of the data, and fields of a segment.
 
-    `parts` are the parts of registers that the data is in, each as wide as the datapath.
+    `parts` is the number of register parts that hold the data, each as wide as the datapath.
     """
 
     lmul: float
@@ -41,15 +41,15 @@ class Size:
 
 
 TERMS: Final[Mapping[str, str]] = {
-    "base": "cycles whatever the size is",
-    "lmul": "cycles for each L, registers of the core's VLEN: LMUL * VLEN / vector_unit.vlen",
-    "square": "cycles for each L * L",
-    "vlmax": "cycles for each of the N elements of VLMAX",
-    "fields": "cycles for each element of each of the fields of a segment",
-    "min": "the least that it gives",
-    "fractional": "what it gives for L < 1, in place of all this",
+    "base": "cycles at any size",
+    "lmul": "cycles times L, registers of the core's VLEN: LMUL * VLEN / vector_unit.vlen",
+    "square": "cycles times L * L",
+    "vlmax": "cycles times N, the elements of VLMAX",
+    "fields": "cycles times N and the fields of a segment",
+    "min": "the least value of the formula",
+    "fractional": "the value for L < 1, instead of the sum",
 }
-"""What a formula adds up."""
+"""The terms of a formula."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +80,7 @@ class Formula:
 
     @staticmethod
     def parse(value: Any) -> Formula:
-        """From a TOML value: a number is `base`.  Raises ValueError, naming what is wrong."""
+        """The formula of a TOML value; a number is `base`.  ValueError names a wrong term."""
         if _is_number(value):
             return Formula(base=value, min=min(1.0, value))
         if not isinstance(value, Mapping):

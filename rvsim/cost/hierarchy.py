@@ -1,7 +1,7 @@
-"""The memory hierarchy as subprograms: what a load or store that is not a plain L1 hit costs.
+"""The memory hierarchy as subprograms: the cost of loads and stores that are not plain L1 hits.
 
-`hit` is the short path, made part of an instruction's program; the rest is invoked where that does
-not do.  Times are those of the load/store unit; results are extra cycles.
+`hit` is the short path, a part of the instruction's program; it invokes the rest only if it has
+to.  Times are those of the load/store unit; results are extra cycles.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rvsim.ir.program import Subprogram
 
 
 def hit(core: Core, line: Value, *, store: bool) -> Value:
-    """The short path: whether a line is in L1 and nothing is to be waited for."""
+    """The short path: whether a line is in L1 and the access need not wait for it."""
     found, place = find(core.l1d, "l1d", line)
     if not store:
         return found & (ir.read_array("l1d_arrival", place) == 0)
@@ -46,12 +46,12 @@ class Hierarchy:
         return PrefetcherPrograms(self.fills)
 
     def _count(self, first: Value, last: Value) -> Value:
-        """How many lines; an access that is about to trap may end after the last address."""
+        """The number of lines; an access that will trap may wrap around the address space."""
         return (last - first + 1) & ((1 << 64) // self.core.l1d.line - 1)
 
     @property
     def _line_step(self) -> int:
-        """Between the lines of one access."""
+        """The time from one line of an access to the next."""
         return fixed(self.core.l1d.line / self.core.lsu.beat)
 
     # -- loads
@@ -72,9 +72,9 @@ class Hierarchy:
 
     @cached_property
     def load_line(self) -> Subprogram:
-        """Extra cycles of a load of one line: until it arrives, or none.
+        """Extra cycles of a load of one line, until the line arrives.
 
-        Streams see a line that missed, or that was fetched ahead and is used now.
+        The prefetcher sees a line that missed, or the first use of a line fetched ahead.
         """
 
         def body(line: Value, time: Value) -> Value:
@@ -100,8 +100,8 @@ class Hierarchy:
     def store_lines(self) -> Subprogram:
         """Extra cycles of a store to the lines `first` to `last`.
 
-        It leaves `head` bytes of the first as they are, and `tail` of the last; ``store_missed``
-        counts bytes that are not to L1.
+        It does not write the first `head` bytes and the last `tail` bytes.  ``store_missed``
+        counts the bytes that missed L1.
         """
 
         def body(first: Value, last: Value, head: Value, tail: Value, time: Value) -> Value:
@@ -122,9 +122,10 @@ class Hierarchy:
 
     @cached_property
     def store_line(self) -> Subprogram:
-        """One that misses L1 goes on to L2, where stores to one line are gathered.
+        """Extra cycles of a store to one line.  One that misses L1 goes on to L2.
 
-        It begins after all that was stored before, whichever way that went.
+        Consecutive stores that miss the same line pass once.  A store begins after all earlier
+        stores, whether they hit or missed.
         """
 
         def body(line: Value, nbytes: Value, begin: Value, time: Value) -> Value:
@@ -154,7 +155,7 @@ class Hierarchy:
 
     @cached_property
     def fetch(self) -> Subprogram:
-        """The line of the next instruction, for the L1I; a miss stops issue."""
+        """Look up the line of the next instruction in the L1I; a miss stops issue."""
 
         def body(line: Value, site: Value) -> None:
             now = get("now")

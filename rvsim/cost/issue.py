@@ -1,8 +1,9 @@
-"""In-order issue: an instruction waits for the last of its conditions, and the wait is charged.
+"""In-order issue: an instruction waits for all of its conditions, and the wait is charged.
 
-Instructions issue at whole cycles, in order, `width` in one.  Of the cycles between an instruction
-and the one before it, what the width asks for is ``issue``, the rest is charged to the condition
-that held longest: so the charges of a run add up to the cycle of its last instruction.
+Instructions issue at whole cycles, in order, up to `width` in one cycle.  Of the cycles between an
+instruction and the one before it, the part that the width explains is ``issue``.  The rest is
+charged to the condition that held longest.  So the charges of a run add up to the cycle of its
+last instruction.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ Why = Callable[[], "Value | int"]
 
 @dataclass(frozen=True, slots=True)
 class Condition:
-    """Not before `time`; `why` and `site` say what and whom to charge, and are seldom asked."""
+    """Issue not before `time`; `why` and `site` give the reason and the site to charge."""
 
     time: Value
     why: Why
@@ -43,12 +44,12 @@ def latest(first: Value, *times: Value) -> Value:
 
 
 def reason_in(name: str, place: Value) -> Why:
-    """The reason that an array holds, looked up when somebody waits."""
+    """A function that reads the reason from an array, called only if an instruction waits."""
     return lambda: ir.read_array(name, place)
 
 
 def charge(site: Value, why: Value | int, cycles: Value) -> Value:
-    """Add cycles to a reason of an instruction; the counter that has them."""
+    """Add cycles to a reason of an instruction; returns the index of its counter."""
     place = site * len(REASONS) + why
     ir.write_array("sites", place, ir.read_array("sites", place) + cycles)
     return place
@@ -80,11 +81,11 @@ class Issuer:
     def wait(
         self, time: Value, why: Why | Value | int, site: Callable[[], Value] | None = None
     ) -> None:
-        """Not before `time`, which need not be a whole cycle."""
+        """Issue not before `time`, which may be a fraction of a cycle."""
         self.conditions.append(Condition(time, why if callable(why) else lambda: why, site))
 
     def earliest(self) -> Value:
-        """When it would issue under the conditions so far."""
+        """The cycle in which it would issue under the conditions so far."""
         return ceil(latest(self._free, *(c.time for c in self.conditions)))
 
     def issue(self) -> Value:
@@ -120,12 +121,12 @@ def _word(value: Value | int) -> Value:
 
 
 def took(begun: Value, finished: Value) -> None:
-    """When the unit began with this instruction, and when the result is ready, or stored."""
+    """Record when the unit began with this instruction, and when its result is ready or stored."""
     tell(begun=begun, finished=finished)
 
 
 def lose(cycles: Value | int, why: int) -> None:
-    """Nothing issues for so many cycles from `now` on: for code before issue, else after it."""
+    """Let nothing issue for `cycles`: before this instruction if `why` is FETCH, else after it."""
     now = get("now")
     lost = _word(cycles)
     charge(ir.param("site"), why, lost)

@@ -1,4 +1,4 @@
-"""The cost programs of one core, and their code for the reference engine: machines share them."""
+"""The cost programs of a core, and their code for the reference engine; machines share them."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ from rvsim.ir import Program, Subprogram
 from rvsim.ir.numpy.backend import compile_python, compile_subprogram
 
 FUNCTION = "cost"
-"""What `Code` defines."""
+"""The name of the function that `Code` defines."""
 
 
 class Code(NamedTuple):
-    """Code that defines a function of `params`, and the subprograms that it needs."""
+    """Code that defines a function with parameters `params`, and the subprograms that it calls."""
 
     code: CodeType
     params: tuple[str, ...]
@@ -26,13 +26,13 @@ class Code(NamedTuple):
 
 
 class CostLibrary:
-    """Makes what machines of a core ask for, once each."""
+    """Makes each cost program of a core, and its code, once."""
 
     def __init__(self, core: Core) -> None:
         self.hierarchy = Hierarchy(core)
         self._programs: dict[tuple[Any, ...], Program | None] = {}
         self._codes: dict[int, Code] = {}
-        """By the id of the program, all of which are kept."""
+        """Code by the id of its program; `_programs` keeps the programs alive."""
         self._subprograms: dict[str, CodeType] = {}
 
     def program(self, context: Context, semantics: Program) -> Program | None:
@@ -65,7 +65,7 @@ class CostLibrary:
 
 @cache
 def library_of(core: Core) -> CostLibrary:
-    """That of a core, or of another one with the same numbers.
+    """The library of a core; cores with the same numbers share it.
 
     >>> from rvsim.cost import load_core
     >>> library_of(load_core("x60")) is library_of(load_core("x60"))

@@ -1,4 +1,4 @@
-"""The load/store unit, one access at a time and in order, and the scalar accesses it makes."""
+"""The load/store unit: one access at a time, in order; and the timing of scalar accesses."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ from rvsim.ir import Value
 
 @dataclass(frozen=True, slots=True)
 class ByteSpan:
-    """The bytes of an access: whether there are any, its lowest and its highest address."""
+    """The bytes of an access: whether there are any, and the lowest and highest address."""
 
     any: Value
     low: Value
@@ -32,7 +32,7 @@ class ByteSpan:
 
 
 def begin_after(time: Value) -> Value:
-    """When an access that issued at `time` starts: the unit may be busy for part of that cycle."""
+    """When an access that issued at `time` starts; the unit may be busy for a part of the cycle."""
     return latest(time, get("lsu_free"))
 
 
@@ -48,7 +48,7 @@ def load_extra(h: Hierarchy, span: ByteSpan, time: Value) -> Value:
 
 
 def store_extra(h: Hierarchy, span: ByteSpan, time: Value) -> Value:
-    """Extra cycles of a store; ``store_missed`` says how many bytes L1 did not take."""
+    """Extra cycles of a store; ``store_missed`` counts the bytes that missed L1."""
     first, last = span.line(h.core, span.low), span.line(h.core, span.high)
     put("store_missed", 0)
     short = (first == last) & hit(h.core, first, store=True)
@@ -58,9 +58,10 @@ def store_extra(h: Hierarchy, span: ByteSpan, time: Value) -> Value:
 
 
 def scalar(h: Hierarchy, facts: Facts, timing: ScalarTiming) -> None:
-    """A scalar load or store, or an atomic operation: a load that waits for all its operands.
+    """Time a scalar load, store or atomic operation.
 
-    Nothing passes an atomic operation, which keeps the unit for as long as it is `busy`.
+    An atomic operation is a load that waits for all operands.  Nothing passes it: it keeps the unit
+    busy for `timing.busy`.
     """
     core = h.core
     issuer = Issuer(core, memory=True)
@@ -95,7 +96,7 @@ def _scalar_address(facts: Facts) -> tuple[Value, int]:
 
 
 def prefetch(h: Hierarchy, facts: Facts) -> None:
-    """A hint: the line comes into L1, and nobody waits for it."""
+    """Time a prefetch hint: the line comes into L1, and nothing waits for it."""
     issuer = Issuer(h.core, memory=True)
     wait_for(issuer, (ir.param("rs1"),))
     wait_for_unit(issuer)

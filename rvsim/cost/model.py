@@ -26,8 +26,8 @@ Call = Callable[[], None]
 class CostModel:
     """The timing of one machine.
 
-    The core may have no numbers for an instruction's class.  `unknown` counts, by mnemonic, the
-    places where such an instruction was met.  If there is one, `total` is None.
+    `unknown` counts, by mnemonic, the places of instructions for whose class the core has no
+    numbers.  If there is one, `total` is None.
     """
 
     def __init__(self, core: Core) -> None:
@@ -180,12 +180,12 @@ class CostModel:
 
     @property
     def total(self) -> int | None:
-        """`cycle`, or None if `unknown` has an instruction."""
+        """`cycle`; None if an instruction was unknown."""
         return None if self.unknown else self.cycle
 
     @property
     def stalls(self) -> dict[str, float]:
-        """Cycles by reason, without the reasons that do not occur.  Their sum is `cycle`."""
+        """Cycles by reason, for the reasons that occur.  Their sum is `cycle`."""
         total = [0] * len(REASONS)
         for counts in self._counters().values():
             total = [a + b for a, b in zip(total, counts, strict=True)]

@@ -16,7 +16,7 @@ _FOREIGN: Final = ("name", "description", "extends")
 
 
 def apply(tables: dict[str, dict[str, Any]], override: str) -> None:
-    """Change a core's tables; RvsimError names a number that there is not."""
+    """Change a core's tables; RvsimError names an unknown number."""
     if override.endswith(SUFFIX):
         for dotted, value in _file_values(Path(override)):
             _set(tables, dotted, value, override)
@@ -66,7 +66,7 @@ def _value(dotted: str, text: str) -> int | float:
 
 
 def leaves(table: dict[str, Any], prefix: tuple[str, ...]) -> dict[str, tuple[dict[str, Any], str]]:
-    """Every number by its dotted name, as the table that holds it and its key there."""
+    """For the dotted name of every number, the table that holds it and its key there."""
     found: dict[str, tuple[dict[str, Any], str]] = {}
     for key, value in table.items():
         if isinstance(value, dict) and "value" not in value:

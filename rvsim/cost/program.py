@@ -1,4 +1,4 @@
-"""The cost program of an instruction: how it moves the CostState on when it executes."""
+"""The cost program of an instruction: how an execution changes the CostState."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _SERIALISING: Final = frozenset({Unit.CSR, Unit.SYSTEM, Unit.FENCE})
 
 
 def cost_program(h: Hierarchy, context: Context, program: Program) -> Program | None:
-    """The timing of the instruction whose semantics are `program`; None if its class is unknown.
+    """The timing of the instruction with semantics `program`; None if its class is unknown.
 
-    It runs before the semantics, on the state as the instruction finds it, and has the operand
-    fields of `extra_fields` besides those of the instruction.
+    It runs before the semantics, on the state before the instruction.  Its parameters are the
+    operand fields of the instruction and those of `extra_fields`.
     """
     facts = Facts(context, program)
     if not h.core.knows(facts.unit):
@@ -32,7 +32,7 @@ def cost_program(h: Hierarchy, context: Context, program: Program) -> Program | 
         record.begin()
         line = ir.param("line")
         ir.invoke(h.fetch, line, ir.param("site"), when=line != get("fetch_line"))
-        put("fetch_line", line)  # here, where native code sees that the next one has the same
+        put("fetch_line", line)  # here, where native code sees that the next line is the same
         _time(h, facts)
     return trace.finish()
 
@@ -73,7 +73,7 @@ _RETURN_ADDRESSES: Final = (1, 5)
 def extra_fields(
     core: Core, context: Context, fields: Mapping[str, int], pc: int, site: int
 ) -> dict[str, int]:
-    """What cost programs know of a place beyond the operand fields."""
+    """The fields of a cost program besides the operand fields: site, line, branch prediction."""
     insn = context.insn
     returns = False
     if insn.unit is Unit.JUMP:

@@ -1,4 +1,4 @@
-"""Why a cycle passed: every cycle of a run is charged to one of these, by its index."""
+"""Reasons for cycles: every cycle of a run is charged to one reason, by its index."""
 
 from __future__ import annotations
 
@@ -8,13 +8,13 @@ from rvsim.insn.units import Unit
 
 _GENERAL: Final = (
     "issue",  # instructions issued as fast as the width allows
-    "pair",  # an instruction could not go with the one before it
+    "pair",  # an instruction could not issue together with the one before it
     "fetch",  # instruction cache miss
     "branch",  # misprediction
     "vsetvl",  # a new vtype or vl not yet in force
     "store",  # stores not yet written
     "war",  # a load waits for earlier readers of its destination
-    "drain",  # a CSR access, fence or system call waits for all that is under way
+    "drain",  # a CSR access, fence or system call waits for everything under way
     "mem:l2",  # data that missed L1
     "mem:dram",  # data that missed L2
     "unit:lsu",
@@ -24,7 +24,7 @@ _GENERAL: Final = (
 )
 
 REASONS: Final = (*_GENERAL, *(f"raw:{unit}" for unit in Unit))
-"""Names in the order of their indices; ``raw:<class>`` waits for a result of that class."""
+"""Names in the order of their indices; ``raw:<class>`` is a wait for a result of that class."""
 
 _INDEX: Final = {name: i for i, name in enumerate(REASONS)}
 
@@ -39,7 +39,7 @@ def reason(name: str) -> int:
 
 
 def raw(unit: Unit) -> int:
-    """The reason of a wait for a result of that class."""
+    """The reason for a wait for a result of that class."""
     return _INDEX[f"raw:{unit}"]
 
 

@@ -1,9 +1,9 @@
-"""What a cost program tells of one instruction: times, and what it was charged.
+"""The record of one instruction: a cost program writes its times and charges.
 
-It is left in an array of the CostState, whether or not somebody looks: a back end that knows no
-place for the array drops what is written there, as nothing reads it.  Before the instruction
-issued passed ``fetch`` cycles for its line, ``slot`` for the width of issue, and ``wait`` for the
-reason of the counter ``charged``; after it nothing issued for ``lost`` cycles.
+The record is an array of the CostState, written in every run.  A back end without a place for the
+array drops the writes, because nothing reads it.  Three waits precede the issue: ``fetch`` cycles
+for the instruction's line, ``slot`` for the issue width, and ``wait`` for the reason of the counter
+``charged``.  After it, nothing issues for ``lost`` cycles.
 """
 
 from __future__ import annotations
@@ -25,18 +25,18 @@ TOLD: Final = (
     "lost",
     "lost_why",
 )
-"""Elements of the array: times, cycles as fixed-point numbers, a counter, and a reason."""
+"""Elements of the array: times and cycles (fixed-point), the index of a counter, a reason."""
 
 _INDEX: Final = {name: i for i, name in enumerate(TOLD)}
 
 
 def begin() -> None:
-    """Nothing is known of the instruction yet."""
+    """Clear the record."""
     for i in range(len(TOLD)):
         ir.write_array(RECORD, i, 0)
 
 
 def tell(**told: Value | int) -> None:
-    """Note elements by their names."""
+    """Write elements of the record, by name."""
     for name, value in told.items():
         ir.write_array(RECORD, _INDEX[name], value)

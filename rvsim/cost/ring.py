@@ -1,8 +1,8 @@
-"""Records of the instructions that execute: either engine makes them, a listener gets batches.
+"""Records of executed instructions: either engine makes them, and a listener gets batches.
 
-They are gathered in an array of the state.  The reference engine adds them one by one.  Compiled
-code is given no more fuel than there is room: an instruction that leaves ``n`` of the fuel has its
-record ``n + 1`` before the word `records_end`.  Batches are cut alike whoever makes the records.
+An array of the state collects them.  The reference engine adds them one by one.  Compiled code
+gets no more fuel than there is room: an instruction that leaves ``n`` of the fuel writes its record
+``n + 1`` records before the word `records_end`.  Both engines give the same batches.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from rvsim.hart.state import RECORD, RING, SLOT, State
 from rvsim.insn.decode import Decoded
 
 FIELDS: Final = ("site", "word", "vl", "vtype", "addr", "size", *TOLD)
-"""A record, a word each; a trapped instruction has `TRAPPED` set in its word."""
+"""The words of a record; a trapped instruction has `TRAPPED` set in `word`."""
 
 TRAPPED: Final = 1 << 32
 BATCH: Final = 1 << 13
-"""Records of a batch, but for the last of a run."""
+"""Records in a batch; the last batch of a run may have fewer."""
 
 _CAPACITY: Final = 2 * BATCH
 
@@ -40,14 +40,14 @@ Listener = Callable[[Batch], object]
 
 
 def ring_words() -> int:
-    """The length of the array."""
+    """The length of the array, in words."""
     return _CAPACITY * len(FIELDS)
 
 
 class Ring:
-    """The records of one machine, and what is known of the instructions in them.
+    """The records of one machine, and their decoded instructions.
 
-    `decode` finds an instruction by its pc and word, `pc_of` by its site.
+    `decode` decodes the word at a pc; `pc_of` gives the pc of a site.
     """
 
     def __init__(
@@ -75,17 +75,17 @@ class Ring:
         self._pcs = np.zeros(0, np.uint64)
         self._retired = retired
         self.at = 0
-        """Records that are in it."""
+        """The number of records in it."""
 
     # -- the reference engine
 
     def clear(self) -> None:
-        """Nothing is told of the instruction that begins."""
+        """Clear the record of the instruction that begins."""
         self._told[:] = _NOTHING
         self._words[_BYTES] = 0
 
     def add(self, site: int, word: int, *, trapped: bool = False) -> None:
-        """The record of the instruction that has executed, or has trapped."""
+        """Add the record of the instruction that has executed or trapped."""
         told = self._record
         if not told[0]:
             told[0] = told[1] = told[2] = self._core[_NOW]
@@ -106,7 +106,7 @@ class Ring:
         self.at += 1
 
     def retire(self) -> None:
-        """The last instruction did not trap after all."""
+        """Mark the last record as not trapped, and complete it."""
         record = self._rows[self.at - 1]
         record["word"] &= np.uint64(TRAPPED - 1)
         record["addr"], record["size"] = self._words[_ADDR], self._words[_BYTES]
@@ -114,7 +114,7 @@ class Ring:
     # -- compiled code
 
     def room(self) -> int:
-        """How many more records it holds."""
+        """How many more records fit."""
         if self.at >= BATCH:
             self._hand_over(BATCH)
         return _CAPACITY - self.at
@@ -122,7 +122,7 @@ class Ring:
     # -- batches
 
     def flush(self) -> None:
-        """Hand over all that there is: the machine stands still."""
+        """Hand over all records; the machine must not be running."""
         while self.at:
             self._hand_over(min(self.at, BATCH))
 
@@ -153,7 +153,7 @@ class Ring:
         return Batch(rows, self._code)
 
     def _charged(self, records: npt.NDArray[Any]) -> npt.NDArray[np.uint64]:
-        """The pcs of the instructions that waits are charged to; their own where there is none."""
+        """For each record, the pc that its wait is charged to; its own pc without a wait."""
         sites = np.where(records["wait"] != 0, records["charged"] // len(REASONS), records["site"])
         numbers = self._latest[sites.astype(np.intp)]
         charged: npt.NDArray[np.uint64] = self._pcs[numbers]
@@ -164,7 +164,7 @@ class Ring:
     def _codes(
         self, sites: npt.NDArray[np.uint64], words: npt.NDArray[np.uint32]
     ) -> npt.NDArray[np.int32]:
-        """The numbers of instructions; code that has changed has others than before."""
+        """The number of each record's instruction; code that changed gets new numbers."""
         codes = self._latest[sites.astype(np.intp)]
         new = codes < 0
         if len(self._code_words):

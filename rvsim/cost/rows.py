@@ -1,4 +1,4 @@
-"""Per-instruction timing for people: times in cycles, reasons by name."""
+"""Timing of each instruction for users: times in cycles, reasons by name."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ _REASON: Final = f"S{max(map(len, REASONS))}"
 
 
 class Row(NamedTuple):
-    """One instruction; times are in cycles from the start of the run.
+    """One executed instruction; times are in cycles from the start of the run.
 
-    `cycles` is what the row adds to the run: the rows of a whole run add up to its cycles.
+    The `cycles` of all rows add up to the cycles of the run.
     """
 
     instret: int
@@ -27,12 +27,12 @@ class Row(NamedTuple):
     pc: int
     word: int
     vl: int
-    """vl and vtype as it leaves them."""
+    """vl and vtype after it."""
     vtype: int
     addr: int
-    """The lowest byte of memory that it read, or else wrote; 0 if it did not, or trapped."""
+    """The lowest address that it read, or wrote if it read nothing; 0 if none, or if it trapped."""
     size: int
-    """Bytes that it read, or else wrote."""
+    """The number of bytes that it read, or wrote if it read nothing."""
     issue: float
     start: float
     """When its unit began with it."""
@@ -41,9 +41,9 @@ class Row(NamedTuple):
     fetch: float
     """Cycles without issue because its code was not in the L1I."""
     slot: float
-    """Cycles that the width of issue asked for."""
+    """Cycles that the issue width explains."""
     wait: float
-    """Cycles that it waited longer to issue, and why."""
+    """Cycles that it waited longer to issue, for `reason`."""
     reason: bytes
     charged: int
     """The pc of the instruction that the wait is charged to."""
@@ -58,11 +58,11 @@ class Row(NamedTuple):
 
     @property
     def before(self) -> float:
-        """When the instruction before it was out of the way."""
+        """The time from which it could have issued."""
         return self.issue - self.fetch - self.slot - self.wait
 
     def charges(self) -> list[tuple[int, str, float]]:
-        """(pc, reason, cycles) of all that was charged."""
+        """(pc, reason, cycles) of each charge."""
         found = [
             (self.pc, "fetch", self.fetch),
             (self.pc, "issue", self.slot),
@@ -80,7 +80,7 @@ ROW_DTYPE: Final = np.dtype(
         ("charged", "<u8"), ("lost", "<f8"), ("lost_reason", _REASON), ("trapped", "?"),
     ]
 )  # fmt: skip
-"""A `Row` as NumPy has it: ``np.array(rows, ROW_DTYPE)``."""
+"""A `Row` as a NumPy type: ``np.array(rows, ROW_DTYPE)``."""
 
 _NAMES: Final = np.array([name.encode() for name in REASONS], _REASON)
 _SAME: Final = ("instret", "vl", "vtype", "addr", "size", "charged", "trapped")

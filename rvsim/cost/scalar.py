@@ -18,22 +18,22 @@ from rvsim.ir.statements import If, Write
 from rvsim.vec.vset import has_constant_vtype
 
 _COUNTER_BITS: Final = 3
-"""Of a pattern, below the number of its place plus 1."""
+"""The counter in the low bits of a pattern; the place plus 1 is above it."""
 
 
 def wait_for_sources(issuer: Issuer, facts: Facts) -> None:
-    """Scalar registers that are read, whatever made them."""
+    """Wait for the scalar registers that the instruction reads."""
     wait_for(issuer, facts.scalar_sources)
 
 
 def wait_for(issuer: Issuer, registers: Iterable[Value]) -> None:
-    """These registers, by their place in ``ready_x``."""
+    """Wait for registers, given as indices into ``ready_x``."""
     for register in registers:
         issuer.wait(ir.read_array("ready_x", register), reason_in("why_x", register))
 
 
 def deliver(facts: Facts, time: Value, why: Value | int | None = None) -> None:
-    """The scalar result is ready at `time`."""
+    """Mark the scalar result as ready at `time`; a wait for it has the reason `why`."""
     dest = facts.scalar_dest
     if dest is not None:
         ir.write_array("ready_x", dest, time)
@@ -41,7 +41,10 @@ def deliver(facts: Facts, time: Value, why: Value | int | None = None) -> None:
 
 
 def arithmetic(core: Core, facts: Facts, timing: ScalarTiming, longer: Value | int = 0) -> Value:
-    """Issue to a pipelined unit, or to one that is busy for a while; `longer` adds to its times."""
+    """Issue to a pipelined unit, or to one that stays busy; `longer` adds to latency and busy time.
+
+    Returns the cycle of issue.
+    """
     issuer = Issuer(core)
     wait_for_sources(issuer, facts)
     dest = facts.scalar_dest
@@ -61,9 +64,9 @@ def arithmetic(core: Core, facts: Facts, timing: ScalarTiming, longer: Value | i
 
 
 def division(core: Core, facts: Facts, timing: ScalarTiming) -> None:
-    """The divider makes some bits of the quotient a cycle, and ends with the last of them.
+    """The divider makes `quotient_bits` of the quotient in a cycle, and ends with the last bit.
 
-    A quotient has a bit more than the dividend is longer than the divisor, or one less.
+    The length of a quotient is the difference of both operands' lengths, or one bit more.
     """
     node = next(value for value in facts.program.values() if value.prim in _SIGNED)
     dividend, divisor = (
@@ -89,11 +92,11 @@ def _magnitude(value: Value, *, signed: bool) -> Value:
 
 
 def branch(core: Core, facts: Facts, timing: ScalarTiming) -> None:
-    """Two-bit counters predict: the one of the place and the outcomes before, if there is one.
+    """Two-bit counters predict: first the counter of the place and the last outcomes.
 
-    Else that of the place; and where that has not been either, backward branches are taken,
-    forward ones are not.  A counter knows its place: that of another branch is none.  Without
-    that, branches whose outcomes follow no pattern would spoil each other's counters.
+    If there is none, the counter of the place alone predicts.  If there is none either, backward
+    branches are predicted taken, forward ones not.  A counter records its place, and no other
+    branch uses it; otherwise branches without a pattern would spoil each other's counters.
     """
     arithmetic(core, facts, timing)
     _delay_vector(core)
@@ -114,12 +117,12 @@ def branch(core: Core, facts: Facts, timing: ScalarTiming) -> None:
 
 
 def _counted(counter: Value, taken: Value) -> Value:
-    """A counter from 1, never taken, to 4 after one more outcome."""
+    """A counter after one more outcome; it goes from 1 (never taken) to 4."""
     return ir.where(taken, ir.min_u(counter + 1, 4), ir.max_u(counter - 1, 1))
 
 
 def _delay_vector(core: Core) -> None:
-    """A branch between a vset* and the first vector instruction after it costs that one more."""
+    """A branch between a vset* and the next vector instruction delays that instruction."""
     waits = ~ir.lt_u(get("vset_at"), get("vector_at"))
     with ir.when(waits & (get("vset_at") != EPOCH)):
         put("vset_ready", get("vset_ready") + fixed(core.vset.branch))
@@ -135,7 +138,7 @@ def _taken(facts: Facts) -> Value:
 
 
 def jump(core: Core, facts: Facts, timing: ScalarTiming) -> None:
-    """Targets in the instruction and returns are known; others go where they went last time."""
+    """Direct jumps and returns are predicted right; other jumps to their last target."""
     arithmetic(core, facts, timing)
     if not facts.scalar_sources:
         return
@@ -148,7 +151,7 @@ def jump(core: Core, facts: Facts, timing: ScalarTiming) -> None:
 
 
 def vset(core: Core, facts: Facts, timing: ScalarTiming) -> None:
-    """A new vtype waits for vector instructions that have not begun, and vector ones for it."""
+    """A new vtype waits until queued vector instructions have begun; later ones wait for it."""
     issuer = Issuer(core)
     wait_for_sources(issuer, facts)
     numbers = core.vset
@@ -173,9 +176,9 @@ def vset(core: Core, facts: Facts, timing: ScalarTiming) -> None:
 
 
 def serialising(core: Core, facts: Facts, timing: ScalarTiming) -> None:
-    """Waits until all that has issued is done, and the next instruction for it.
+    """Wait until everything issued is done; the next instruction waits for this one.
 
-    The cycle CSR is brought up to date.
+    Also updates the cycle CSR.
     """
     issuer = Issuer(core)
     wait_for_sources(issuer, facts)

@@ -1,4 +1,4 @@
-"""What may stand in a core's tables: each entry's kind, unit, range, and what it says.
+"""What a core's tables may contain: each entry's kind, unit, range and meaning.
 
 The dataclasses of `rvsim.cost.core` and `rvsim.cost.classes` declare every entry once.  The loader,
 ``--core-set``, the template and the reference page all read these declarations.
@@ -13,14 +13,14 @@ from typing import Any, Final, Protocol, TypeVar
 from rvsim.errors import RvsimError, did_you_mean
 
 ABOUT: Final = ("source", "confidence")
-"""What a table says of its entries, besides them."""
+"""Keys of a table that say something about its entries."""
 
 CONFIDENCE: Final = ("measured", "derived", "borrowed", "guessed")
 
 MOST_CYCLES: Final = 10_000
 
 _FEW: Final = 10
-"""Choices that a message can list."""
+"""The most choices that a message lists."""
 
 T = TypeVar("T")
 
@@ -30,18 +30,18 @@ class Entry(Protocol):
 
     @property
     def about(self) -> str:
-        """What it says."""
+        """Its meaning, in words."""
 
     @property
     def unit(self) -> str:
-        """What it is counted in; nothing for what is no number."""
+        """The unit of a number; empty for other values."""
 
     @property
     def values(self) -> str:
-        """What it may be, for people."""
+        """The values it may have, in words."""
 
     def read(self, where: str, value: Any) -> Any:
-        """The value that TOML text stands for; RvsimError, which names `where`, for a bad one."""
+        """The entry for a TOML value; RvsimError names `where` if the value is wrong."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,7 +57,7 @@ class Number:
 
     @property
     def values(self) -> str:
-        """The range."""
+        """The range, in words."""
         kind = "whole number" if self.whole else "number"
         power = ", a power of two" if self.power_of_two else ""
         return f"{kind} from {self.low} to {self.high}{power}"
@@ -85,11 +85,11 @@ class Choice:
 
     @property
     def values(self) -> str:
-        """All of them."""
+        """All admitted values."""
         return ", ".join(map(shown, self.admitted))
 
     def read(self, where: str, value: Any) -> Any:
-        """The value itself; true is not 1 here."""
+        """The value itself; true does not count as 1."""
         if not any(type(value) is type(known) and value == known for known in self.admitted):
             if len(self.admitted) <= _FEW:
                 raise RvsimError(f"{where} = {shown(value)} is not one of {self.values}")
@@ -109,7 +109,7 @@ def cycles(about: str, *, low: float = 0, high: float = MOST_CYCLES, default: An
 
 
 def entry(declared: Entry, default: Any = MISSING) -> Any:
-    """A field of a dataclass that stands for a table; those with a default may be left out."""
+    """A field of a dataclass that declares a table; a field with a default is optional."""
     if default is MISSING:
         return field(metadata={"entry": declared})
     return field(default=default, metadata={"entry": declared})
@@ -127,7 +127,7 @@ def is_required(table: type[Any], name: str) -> bool:
 
 
 def read_values(where: str, table: type[Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Entries of a table, each checked; RvsimError with the nearest name for an unknown one."""
+    """The checked entries of a table; RvsimError gives the nearest name for an unknown entry."""
     known = entries(table)
     for name in values:
         if name not in known:
@@ -136,7 +136,7 @@ def read_values(where: str, table: type[Any], values: Mapping[str, Any]) -> dict
 
 
 def require_all(where: str, table: type[Any], values: Mapping[str, Any]) -> None:
-    """RvsimError unless every entry without a default is there."""
+    """RvsimError if an entry without a default is missing."""
     missing = [n for n in entries(table) if n not in values and is_required(table, n)]
     if missing:
         raise RvsimError(
@@ -145,7 +145,7 @@ def require_all(where: str, table: type[Any], values: Mapping[str, Any]) -> None
 
 
 def read_about(where: str, table: Mapping[str, Any], *, required: bool) -> None:
-    """Check the source and confidence that a table, or a number of its own, tells."""
+    """Check the source and confidence of a table, or of one number; RvsimError if one is wrong."""
     for name in ABOUT:
         if required and table.get(name, "") == "":
             raise RvsimError(f"{where} has no {name}", hint=_HINTS[name])
@@ -165,21 +165,21 @@ _HINTS: Final = {
 
 
 def as_table(where: str, value: Any) -> Mapping[str, Any]:
-    """A table; RvsimError for anything else."""
+    """The value if it is a table; RvsimError otherwise."""
     if not isinstance(value, Mapping):
         raise RvsimError(f"{where} = {shown(value)} is no table", hint=f"write [{where}]")
     return value
 
 
 def as_list(where: str, value: Any) -> Sequence[Any]:
-    """A list; RvsimError for anything else."""
+    """The value if it is a list; RvsimError otherwise."""
     if not isinstance(value, list):
         raise RvsimError(f"{where} = {shown(value)} is no list")
     return value
 
 
 def shown(value: Any) -> str:
-    """A value of a file for a message, however long it is."""
+    """A value of a file for a message, shortened if it is long."""
     if isinstance(value, int) and value.bit_length() > 128:
         return f"{hex(value)[:20]}..."
     text = repr(value)

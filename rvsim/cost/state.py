@@ -1,7 +1,7 @@
-"""CostState: what the model remembers, as arrays of words that live in the state buffer.
+"""CostState: the model's state, as arrays of words in the hart's state buffer.
 
-Times are fixed-point (`rvsim.cost.formula`) and begin at `EPOCH`, so that looking some cycles back
-never passes below 0.
+Times are fixed-point (`rvsim.cost.formula`) and begin at `EPOCH`, so that subtracting some cycles
+never gives a negative time.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from rvsim.ir import Value
 EPOCH: Final = CYCLE << 20
 
 SITES: Final = 1 << 17
-"""Instructions that may have counters of their own; the memory is taken up as they are used."""
+"""The most instructions that have their own counters; only used counters take memory."""
 
 _TIMES: Final = (
     "now",  # the cycle in which the last instruction issued
@@ -30,9 +30,9 @@ _TIMES: Final = (
     "vset_ready",  # when the next vector instruction may issue
     "vector_free",  # when the vector unit is free
     "lsu_free",  # when the load/store unit is free
-    "stores_done",  # when stores that have begun are through the load/store unit
+    "stores_done",  # when stores that have begun have left the load/store unit
     "stored_until",  # when a pure stream of stores would be written
-    "end",  # when all that has issued is done
+    "end",  # when everything issued is done
     "bus_free",  # L2 to L1
     "store_path_free",  # stores that missed L1, to L2
     "dram_free",
@@ -40,25 +40,25 @@ _TIMES: Final = (
 _COUNTS: Final = (
     "slots",  # instructions issued in the cycle `now`
     "lsu_why",  # reason of waits for the load/store unit
-    "split",  # 1 or 2 after a misaligned load or store that paid for itself
+    "split",  # 1 after a misaligned load, 2 after a misaligned store, that took its extra beats
     "stored",  # beats in the store buffer
-    "fetch_line",  # the line that instructions come from
-    "history",  # outcomes of the last branches, the latest lowest
+    "fetch_line",  # the line of the last instruction
+    "history",  # outcomes of the last branches, the latest in the lowest bit
     "level",  # reason of the last miss
-    "store_missed",  # bytes of the last store that were not to L1
+    "store_missed",  # bytes of the last store that missed L1
     "missed_line",  # the line of the last store that missed, plus 1
     "eviction",  # cycles that dirty victims add to the next load
     "dram_direction",  # 1 after a write
     "next_stream",  # the stream to replace next
-    "extra",  # of an access, while its lines are gone through
-    "element_extra",  # of a strided or indexed access, while its elements are gone through
-    "start_why",  # why the last vector instruction that waited for its start did
+    "extra",  # extra cycles so far of an access, over its lines
+    "element_extra",  # extra cycles so far of a strided or indexed access, over its elements
+    "start_why",  # the reason of the last wait of a vector instruction for its start
 )
 _WORDS: Final = {name: i for i, name in enumerate((*_TIMES, *_COUNTS))}
 
 
 def get(name: str) -> Value:
-    """A word of the core, as of here."""
+    """A word of the array ``core``, at this point of the trace."""
     return ir.read_array("core", _WORDS[name])
 
 
@@ -67,19 +67,20 @@ def put(name: str, value: Value | int) -> None:
 
 
 def word_index(name: str) -> int:
-    """The place of a word in the array ``core``."""
+    """The index of a word in the array ``core``."""
     return _WORDS[name]
 
 
 def array_lengths(core: Core) -> dict[str, int]:
-    """The arrays of a core's CostState, in words."""
+    """The arrays of a core's CostState, with their lengths in words."""
     l2_lines = core.l2.size // core.l1d.line
     return {
         "core": len(_WORDS),
-        # x registers, then f registers: when the value is ready, and what a wait for it is called
+        # x registers, then f registers: when the value is ready, and the reason of a wait for it
         "ready_x": 64,
         "why_x": 64,
-        # per part of a vector register; per register; when the last reader is done
+        # when each part of a vector register is ready; per register the reason of a wait for it,
+        # and when its last reader is done
         "ready_v": 32 * core.vector_unit.parts,
         "why_v": 32,
         "read_v": 32,
@@ -88,7 +89,7 @@ def array_lengths(core: Core) -> dict[str, int]:
         "queue_start": core.queue.depth,
         "queue_why": core.queue.depth,
         "queue_site": core.queue.depth,
-        # two-bit counters plus 1, 0 for none, by place; and by place and history, with the place
+        # two-bit counters plus 1 (0 is none): by place; and by place and history, with the place
         "bias": core.branch.entries,
         "pattern": core.branch.entries,
         "target": core.branch.entries,
@@ -97,15 +98,15 @@ def array_lengths(core: Core) -> dict[str, int]:
         "l1d_line": core.l1d.lines,
         "l1d_dirty": core.l1d.lines,
         "l1d_arrival": core.l1d.lines,
-        "chance": 1,  # which line of L1 goes next
-        # when the last misses of loads have or will have been answered, the latest first
+        "chance": 1,  # the random number that chooses the L1 line to replace
+        # when the last misses of loads end, the latest first
         "missing_until": core.l1d.misses,
         "tlb_line": core.tlb.entries,
         "tlb_used": core.tlb.entries,
         "l2_line": l2_lines,
         "l2_used": l2_lines,
         "l2_dirty": l2_lines,
-        "l2_turns": 2,  # lines used in L2, and of those that passed since one was kept
+        "l2_turns": 2,  # uses of lines in L2, and lines of streams that passed since one was kept
         "stream_line": core.streams.count,
         "stream_step": core.streams.count,
         "stream_trained": core.streams.count,
@@ -129,7 +130,7 @@ _INITIAL_TIMES: Final = (
 
 
 def reset(arrays: dict[str, memoryview]) -> None:
-    """Fresh arrays become empty caches and pipelines at time `EPOCH`."""
+    """Set fresh arrays to empty caches and pipelines at time `EPOCH`."""
     for name in _INITIAL_TIMES:
         for i in range(len(arrays[name])):
             arrays[name][i] = EPOCH

@@ -1,4 +1,4 @@
-"""The prefetcher: streams of lines that loads go along, and the lines brought in front of them."""
+"""The prefetcher: it follows the streams of lines that loads use, and fetches lines ahead."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from rvsim.ir.program import Subprogram
 
 @dataclass(frozen=True)
 class PrefetcherPrograms:
-    """Subprograms of one core's prefetcher.  Lines of streams are kept plus 1: 0 is none."""
+    """Subprograms of one core's prefetcher.  Arrays hold line numbers plus 1: 0 is none."""
 
     fills: Fills
 
@@ -25,7 +25,7 @@ class PrefetcherPrograms:
 
     @cached_property
     def look_on(self) -> Subprogram:
-        """After a load that was no plain hit: a stream goes on to it, or a new one begins."""
+        """After a load that was no plain hit: a stream goes on to its line, or a new one begins."""
 
         def body(line: Value, time: Value, found: Value) -> None:
             count = self.core.streams.count
@@ -71,9 +71,9 @@ class PrefetcherPrograms:
 
     @cached_property
     def advance(self) -> Subprogram:
-        """A stream goes on to `line`; once trusted it brings the lines in front of it.
+        """A stream goes on to `line`; a trusted stream fetches lines ahead.
 
-        Those that L2 lacks come from farther ahead, whatever lies between.
+        It fetches lines from DRAM farther ahead than lines from L2.
         """
 
         def body(stream: Value, line: Value, time: Value) -> None:
@@ -93,13 +93,13 @@ class PrefetcherPrograms:
         return ir.subprogram("cost_advance", "stream line time", body)
 
     def _catch_up(self, array: str, stream: Value, line: Value) -> None:
-        """What is wanted next is not behind the line, in the direction of the stream."""
+        """Move the next wanted line to after `line`, in the direction of the stream."""
         step, planned = ir.read_array("stream_step", stream), ir.read_array(array, stream)
         behind = ir.lt_s((planned - line) * step, 1)
         ir.write_array(array, stream, ir.where(behind, line + step, planned))
 
     def _wanted(self, array: str, ahead: int, stream: Value, line: Value) -> tuple[Value, Value]:
-        """(whether a stream wants one more line so far ahead, which), and goes on after it."""
+        """(whether a stream wants one more line within `ahead`, which one); then moves on."""
         step, wanted = ir.read_array("stream_step", stream), ir.read_array(array, stream)
         near = ~ir.lt_u(ahead, (wanted - line) * step)
         ir.write_array(array, stream, ir.where(near, wanted + step, wanted))

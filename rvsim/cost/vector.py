@@ -1,4 +1,4 @@
-"""Timing of vector arithmetic: a queue, and one unit that goes over groups part by part."""
+"""Timing of vector arithmetic: a queue, and one unit that processes groups part by part."""
 
 from __future__ import annotations
 
@@ -41,9 +41,10 @@ def arithmetic(core: Core, facts: Facts, timing: VectorTiming) -> None:
 
 
 def _busy(core: Core, facts: Facts, timing: VectorTiming, occupied: float) -> Value:
-    """How long it keeps the unit: by vl, for operations that do less where nothing is to be done.
+    """How long the unit is busy; for classes with `parts` this depends on vl.
 
-    The cycles of a part in between go with the logarithm of its elements: the slowest counts.
+    The cycles of a part with some elements within vl grow with the logarithm of their number:
+    the slowest element counts.
     """
     parts = timing.parts
     if parts is None:
@@ -66,7 +67,7 @@ def _busy(core: Core, facts: Facts, timing: VectorTiming, occupied: float) -> Va
 
 
 def _start(core: Core, facts: Facts, timing: VectorTiming, issued: Value) -> Value:
-    """When it begins; why not before is left for whoever waits for this in the queue."""
+    """When it begins; stores the reason for the delay, for instructions that wait for the queue."""
     groups = _group_times(core, facts, timing)
     free = get("vector_free")
     start = latest(issued, free, *(time for _, time in groups))
@@ -80,7 +81,7 @@ def _start(core: Core, facts: Facts, timing: VectorTiming, issued: Value) -> Val
 
 
 def _group_times(core: Core, facts: Facts, timing: VectorTiming) -> list[tuple[Operand, Value]]:
-    """For each operand, how early its parts allow the instruction to begin."""
+    """For each operand, the earliest start that its parts allow."""
     return [
         (operand, latest(*_allowed(core, operand, delays)))
         for operand, delays in operand_delays(core, facts, timing)
@@ -107,7 +108,7 @@ def _enqueue(core: Core, start: Value) -> None:
 
 
 def _results(core: Core, facts: Facts, timing: VectorTiming, start: Value, busy: Value) -> Value:
-    """Mark what is written as ready in time; returns when the last of it is."""
+    """Set when each part of the results is ready; returns when the last part is."""
     done = start + fixed(timing.latency.cycles(facts.size(core)))
     deliver(facts, ceil(done))
     dest = facts.vector_dest

@@ -1,4 +1,4 @@
-"""Timing of vector loads and stores: beats of the load/store unit, and the stores after it."""
+"""Timing of vector loads and stores: beats of the load/store unit, and the store buffer."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _LOAD, _STORE = 1, 2
 
 
 def _span(facts: Facts) -> ByteSpan:
-    """Bytes of a run, from the lowest to the highest within vl."""
+    """The bytes of a contiguous access, from the lowest to the highest within vl."""
     data, vl = facts.operands[0], ir.read("vl")
     address = transplant(facts.access.args[0])
     if facts.style == "whole":
@@ -38,7 +38,7 @@ def _segment_bytes(facts: Facts) -> int:
 
 
 def _extra(h: Hierarchy, facts: Facts, time: Value) -> tuple[ByteSpan, Value]:
-    """The bytes of a run, none for other accesses, and the extra cycles that all of it takes.
+    """The bytes of a contiguous access (none for others), and the extra cycles of the access.
 
     Strided and indexed accesses go element by element, whatever the mask is.
     """
@@ -63,10 +63,10 @@ def _extra(h: Hierarchy, facts: Facts, time: Value) -> tuple[ByteSpan, Value]:
 
 
 def _misaligned(core: Core, facts: Facts, span: ByteSpan) -> Value:
-    """Whether its registers touch one more beat than they have to, whatever vl is.
+    """Whether its registers touch one more beat than an aligned access would, whatever vl is.
 
-    Element by element there is no such thing: strided, indexed, segments of many fields; nor has
-    it been seen with stores of segments.
+    Accesses that go element by element are never misaligned: strided, indexed, and segments of
+    many fields.  Measurements show no such cost for segment stores either.
     """
     most_fields = 1 if facts.is_store else core.lsu.whole_fields
     if facts.style in ("strided", "indexed") or facts.operands[0].nf > most_fields:
@@ -82,19 +82,19 @@ def _misaligned(core: Core, facts: Facts, span: ByteSpan) -> Value:
 
 
 def _beat_bits(core: Core) -> int:
-    """Bits of an address within a beat."""
+    """The number of address bits within a beat."""
     return core.lsu.beat.bit_length() - 1
 
 
 def _split_beats(core: Core, misaligned: Value, kind: int) -> Value:
-    """What a misaligned access takes longer; two of one kind in a row share it."""
+    """The extra time of a misaligned access; two of one kind in a row pay once."""
     pays = misaligned & (get("split") != kind)
     put("split", ir.where(pays, kind, ir.const(0, 64)))
     return ir.where(pays, fixed(core.lsu.misaligned_beats), ir.const(0, 64))
 
 
 def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
-    """Blocks issue until the unit is free and the destination's readers are done."""
+    """Time a load: it blocks issue until the unit is free and its destination has been read."""
     core = h.core
     issuer = _vector_issuer(core, facts)
     dest = facts.operands[0]
@@ -124,7 +124,7 @@ def load(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
 
 
 def _beats(core: Core, facts: Facts, timing: VectorTiming) -> Value:
-    """How long the unit is busy, with what the segments of a strided access touch."""
+    """How long the unit is busy, including the beats that strided segments touch."""
     beats = ir.const(fixed(timing.occupied(facts.size(core))), 64)
     if not timing.granules:
         return beats
@@ -136,19 +136,22 @@ def _beats(core: Core, facts: Facts, timing: VectorTiming) -> Value:
 
 
 def register_beats(core: Core, facts: Facts) -> int:
-    """Time that a register of memory takes, at the VLEN of the run."""
+    """The time to move one register, at the VLEN of the run."""
     return fixed(facts.context.config.vlenb / core.lsu.beat)
 
 
 def overwriting_delays(core: Core, facts: Facts, timing: VectorTiming) -> list[int]:
-    """For each register of a load, the time from when its old value is there to the start."""
+    """For each register of a load, the time from when its old value is ready to the start."""
     latency = fixed(timing.latency.cycles(facts.size(core)))
     registers = range(facts.operands[0].nregs)
     return [fixed(timing.old) - latency - r * register_beats(core, facts) for r in registers]
 
 
 def arrival_delays(core: Core, facts: Facts, timing: VectorTiming) -> list[Delay]:
-    """For each part of a load's data, when it is there; all comes with the last if it is no run."""
+    """For each part of a load's data, the delay until it arrives.
+
+    All parts of an access that is not contiguous arrive together.
+    """
     n = facts.operands[0].parts(core)
     if not _is_run(facts):
         return [_last_arrival(core, facts, timing)] * n
@@ -162,7 +165,7 @@ def _last_arrival(core: Core, facts: Facts, timing: VectorTiming) -> Delay:
 
 
 def _is_run(facts: Facts) -> bool:
-    """Whether its parts are consecutive bytes, which come one after the other."""
+    """Whether its parts are consecutive bytes, which arrive one after another."""
     run = facts.style in ("unit", "fault_only_first", "whole", "mask")
     return run and facts.operands[0].nf == 1
 
@@ -176,7 +179,7 @@ def _vector_issuer(core: Core, facts: Facts) -> Issuer:
 
 
 def _wait_for_index(core: Core, issuer: Issuer, facts: Facts) -> None:
-    """Index registers and the mask are needed whole."""
+    """Wait for all parts of index registers and mask."""
     others = facts.operands[1:]
     for operand in others:
         for j in range(operand.parts(core)):
@@ -185,14 +188,14 @@ def _wait_for_index(core: Core, issuer: Issuer, facts: Facts) -> None:
 
 
 def _drained(time: Value) -> Value:
-    """Beats left in the store buffer at `time`: one goes each cycle that the unit is idle."""
+    """Beats left in the store buffer at `time`: one leaves in each cycle that the unit is idle."""
     free, stored = get("lsu_free"), get("stored")
     idle = ir.where(ir.lt_u(free, time), time - free, 0)
     return stored - ir.min_u(stored, idle)
 
 
 def _wait_for_drain(core: Core, issuer: Issuer) -> None:
-    """A load waits until no more than so many stored beats are left."""
+    """A load waits until at most `store_buffer.capacity` of beats is left."""
     time = issuer.earliest()
     left, capacity = _drained(time), fixed(core.store_buffer.capacity)
     over = ir.where(ir.lt_u(capacity, left), left - capacity, 0)
@@ -201,7 +204,7 @@ def _wait_for_drain(core: Core, issuer: Issuer) -> None:
 
 
 def store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
-    """Issues without waiting for its data, unless a stream of stores is too far ahead."""
+    """Time a store: it issues without waiting for its data, unless stores are too far ahead."""
     core = h.core
     buffer = core.store_buffer
     issuer = _vector_issuer(core, facts)
@@ -235,7 +238,7 @@ def store(h: Hierarchy, facts: Facts, timing: VectorTiming) -> None:
 
 
 def _data_times(core: Core, facts: Facts) -> list[Value]:
-    """When the data allows the store to begin: part by part for a run, else whole."""
+    """When the data allow the store to begin: part by part if it is contiguous, else as a whole."""
     data = facts.operands[0]
     times = [
         ir.read_array("ready_v", data.part(core, j)) + needed
@@ -259,9 +262,9 @@ def data_needed(core: Core, facts: Facts) -> list[int]:
 def _buffer(
     core: Core, facts: Facts, span: ByteSpan, beats: Value, left: Value, begin: Value
 ) -> Value:
-    """A run of bytes that hits L1 goes through the store buffer; when a stream has written it.
+    """Put contiguous bytes that hit L1 into the store buffer; returns when a stream wrote them.
 
-    Those that missed have gone another way, and are written before.
+    Bytes that missed take another path, and are written before.
     """
     if not _is_run(facts):
         put("stored", left)
