@@ -1,11 +1,11 @@
 """The page of ``rvsim report``: tables and pictures of profiles, put into a template.
 
-`tables` and `loops` choose the numbers, `stalls`, `roofline` and `pipeline` where the
-pictures have them; the templates and `style.css` beside them are all that is HTML.
+`tables` and `loops` choose the numbers; `stalls`, `roofline` and `pipeline` place them in
+pictures.  Only the templates and `style.css` contain HTML and CSS.
 
-Nothing on the page is loaded, and it can be read without scripts.  `pipeline.js`, the only one,
-zooms.  It is no library: those move and scale one element, text and all, in place of the
-scrolling that browsers do by touch, wheel and keys.  Here only the scale of cycles changes.
+The page loads nothing, and is readable without scripts.  The only script, `pipeline.js`, zooms the
+pipeline.  A library would scale a whole element, including its text, and replace the browser's own
+scrolling by touch, wheel and keys.  Here only the scale of cycles changes.
 """
 
 from rvsim.page.loops import hottest_innermost

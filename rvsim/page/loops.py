@@ -1,4 +1,4 @@
-"""The hot loops of a program: source lines, instructions with their cycles, and bounds."""
+"""The hot loops of a program: source lines, instructions with cycles, and bounds."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _SMALL: Final = 0.02
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """One row: `heat` is its cycles in percent of those of the hottest in the loop."""
+    """One row; `heat` is its cycles in percent of the hottest instruction in the loop."""
 
     address: str
     text: str
@@ -36,7 +36,7 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Annotated:
-    """A loop without those inside; a line of text is a source line, or says what is left out."""
+    """A loop without its inner loops; a `str` in `lines` is a source line or marks an omission."""
 
     function: str
     title: str
@@ -47,7 +47,7 @@ class Annotated:
 
 
 def hot_loops(program: ReportedProgram) -> list[Annotated]:
-    """The loops of the regions that take most cycles by themselves."""
+    """The loops of the regions with most cycles, not counting their inner loops."""
     part = program.profile
     return [
         _annotated(sites, loop, part, program.sources)
@@ -57,9 +57,10 @@ def hot_loops(program: ReportedProgram) -> list[Annotated]:
 
 
 def loops_abreast(programs: Sequence[ReportedProgram]) -> list[list[Annotated | None]]:
-    """Hot loops of several programs: in a row those of one function, or None in their place.
+    """Hot loops of several programs, a list for each row: loops of one function side by side.
 
-    A function's second loop stands beside the second ones of the others.
+    The second loop of a function is beside the second loops of the other programs.  None stands
+    for a program without such a loop.
     """
     found: list[dict[tuple[str, int], Annotated]] = []
     for program in programs:
@@ -73,12 +74,12 @@ def loops_abreast(programs: Sequence[ReportedProgram]) -> list[list[Annotated | 
 
 
 def hottest_innermost(program: ReportedProgram) -> Loop | None:
-    """The loop without loops inside that takes most cycles; None if there is no loop."""
+    """The innermost loop with most cycles; None if there is no loop."""
     return next((loop for _, loop in _by_cycles(program) if loop.is_innermost), None)
 
 
 def _by_cycles(program: ReportedProgram) -> list[tuple[list[Site], Loop]]:
-    """Loops of the regions, each with the instructions that are its own."""
+    """Loops of the regions, each with its own instructions, most cycles first."""
     found = find_loops(program.whole)
     own = [(_own(loop, found), loop) for loop in found if _is_within(loop, program.profile)]
     return sorted(own, key=lambda pair: (-_cycles(pair[0]), pair[1].start))
@@ -89,7 +90,7 @@ def _is_within(loop: Loop, part: Profile) -> bool:
 
 
 def _own(loop: Loop, loops: Sequence[Loop]) -> list[Site]:
-    """The instructions of a loop that are in none of those inside it, by address."""
+    """The instructions of a loop that are not in its inner loops, sorted by address."""
     inner = set().union(*(other.pcs for other in loops if other.pcs < loop.pcs))
     return sorted((s for s in loop.sites if s.pc not in inner), key=lambda site: site.pc)
 

@@ -1,7 +1,7 @@
 "use strict";
-// Zooming changes how wide a cycle is, --cell, and below the usual width how high a row is, --row.
-// Panning is the scrolling of the view, which browsers do by touch, wheel, keys and bars; what is
-// added is dragging with a mouse, and that scrolling down goes along with the instructions.
+// Zooming changes the width of a cycle, --cell; below the usual width also the height of a row, --row.
+// Panning scrolls the view, as browsers do by touch, wheel, keys and bars.  This script adds dragging
+// with a mouse, and scrolling down follows the instructions.
 for (const figure of document.querySelectorAll("figure.pipeline")) {
   const view = figure.querySelector(".view");
   const about = figure.querySelector("output");
@@ -13,13 +13,13 @@ for (const figure of document.querySelectorAll("figure.pipeline")) {
   const width = () => length("--cell");
   const usual = { cell: width(), row: length("--row") };
 
-  // Labels stand before the lanes, or above them on a narrow screen.
+  // Labels are beside the lanes, or above them on a narrow screen.
   const margin = () => lanes[0].querySelector("svg").getBoundingClientRect().left
     - view.getBoundingClientRect().left - view.clientLeft + view.scrollLeft;
   const under = (lane) => lane.offsetTop + lane.offsetHeight > view.scrollTop + heads[0].offsetHeight;
   const first = () => Math.max(0, lanes.findIndex(under));
 
-  // What lets all of the picture be in the view: a height of rows, a width of cycles.
+  // The height of rows and the width of cycles that fit the whole picture into the view.
   function fitting() {
     const taken = heads.reduce((sum, head) => sum + head.offsetHeight, 12);
     return Math.min(usual.row, (parseFloat(getComputedStyle(view).maxHeight) - taken) / lanes.length);
@@ -29,7 +29,7 @@ for (const figure of document.querySelectorAll("figure.pipeline")) {
     return fitting() < usual.row ? Math.min(cell, usual.cell / 2) : cell;
   }
 
-  // Rows are lower the more of the picture is to be in the view.
+  // Rows get lower as more of the picture is in the view.
   function height(cell, least) {
     const way = Math.log(cell / least) / Math.log(usual.cell / least);
     return cell < usual.cell ? usual.row ** way * fitting() ** (1 - way) : usual.row;
@@ -55,7 +55,7 @@ for (const figure of document.querySelectorAll("figure.pipeline")) {
     top = first();
   }
 
-  // About where an instruction begins: the chosen one, or the first in the view.
+  // Zooms around the start of an instruction: the chosen one, or the first in the view.
   function zoomHere(wanted) {
     const shown = (lane) => under(lane) && lane.offsetTop < view.scrollTop + view.clientHeight;
     const chosen = lanes.findIndex((lane) => lane.matches(".chosen") && shown(lane));

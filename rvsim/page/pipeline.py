@@ -1,6 +1,6 @@
 """Iterations of loops in the pipeline: a lane for each instruction, on one scale of cycles.
 
-Places along a lane are shares of its width, so that the picture is zoomed by changing that width.
+Positions along a lane are shares of its width, so that changing the width zooms the picture.
 """
 
 from __future__ import annotations
@@ -41,12 +41,12 @@ _COLOURS: Final[Mapping[str, int | str]] = {
     QUEUED: "queued",
     **{letter(reason): colour_of(group_of(reason)) for reason in REASONS if reason != "issue"},
 }
-"""Of each cell of the text picture; waits have the colours that they have in the stall bar."""
+"""The colour of each cell of the text picture; waits have the same colours in the stall bar."""
 
 
 @dataclass(frozen=True, slots=True)
 class CellRun:
-    """Cells of one kind, side by side; places are in percent of the lane."""
+    """Cells of one kind, side by side; `start` and `width` are in percent of the lane."""
 
     sign: str
     colour: int | str
@@ -61,7 +61,7 @@ class CellRun:
 
 @dataclass(frozen=True, slots=True)
 class Lane:
-    """An instruction: its iteration, its first cycle, and all that is known of it in one line."""
+    """An instruction: its iteration, its first cycle, and (`about`) its times in one line."""
 
     iteration: int
     begin: int
@@ -73,7 +73,7 @@ class Lane:
 
 @dataclass(frozen=True, slots=True)
 class ProgramLanes:
-    """The lanes of one program; `cut` if they are not the whole of its iterations."""
+    """The lanes of one program; `cut` if a part of its iterations is not shown."""
 
     name: str
     title: str
@@ -84,7 +84,7 @@ class ProgramLanes:
 
 @dataclass(frozen=True, slots=True)
 class Ruler:
-    """The number of a cycle, in percent of the lane; it is `minor` between the hundreds."""
+    """A cycle number at a position in percent of the lane; `minor` ones are less visible."""
 
     at: float
     cycle: int
@@ -93,7 +93,7 @@ class Ruler:
 
 @dataclass(frozen=True, slots=True)
 class Pipeline:
-    """The programs one below the other, whose lanes are `cycles` long."""
+    """The programs one below the other; their lanes are `cycles` long."""
 
     cycles: int
     label: int
@@ -103,7 +103,7 @@ class Pipeline:
 
 
 def pipeline(programs: Sequence[ReportedProgram]) -> Pipeline | None:
-    """The picture of their iterations, no more than a page can show; None if none has any."""
+    """The picture of the programs' iterations, cut to fit a page; None if there are none."""
     shown = [(p.name, p.iterations, lines(p.iterations)) for p in programs if p.iterations]
     if not shown:
         return None
@@ -171,7 +171,7 @@ def _numbers(steps: Sequence[tuple[int, ExecutedRow]], begin: int) -> Table:
 
 
 def _cells(step: ExecutedRow, begin: int) -> tuple[str, str, str, str]:
-    """Issue, start and done as cycles of the picture; for what it waited, and how long."""
+    """Issue, start and done as cycles of the picture, and what it waited for and how long."""
     row = step.row
     issue, start, done = (f"{time - begin:g}" for time in (row.issue, row.start, row.done))
     waited = [_charge(step, *charge) for charge in row.charges() if charge[1] != "issue"]
@@ -184,7 +184,7 @@ def _charge(step: ExecutedRow, pc: int, reason: str, cycles: float) -> str:
 
 
 def _legend(shown: Sequence[tuple[str, Iterations]], pictures: Sequence[Sequence[Line]]) -> Table:
-    """What the signs mean, and for waits the cycles of each reason in each program."""
+    """The meanings of the signs, and for waits the cycles of each reason in each program."""
     waited = [waits(iterations) for _, iterations in shown]
     rows = []
     for sign, meaning in meanings([line for picture in pictures for line in picture]):

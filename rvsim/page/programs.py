@@ -1,4 +1,4 @@
-"""What the page is about."""
+"""The programs that a page reports on."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from rvsim.trace.steady import Iterations
 
 @dataclass(frozen=True, slots=True)
 class ReportedProgram:
-    """A program that has run at a VLEN: its profile, as a whole and within the regions.
+    """A program that ran at a VLEN: its profile as a whole (`whole`) and within the regions.
 
-    `iterations` are some of its hottest loop, cycle by cycle, if they were asked for.
+    `iterations` are some iterations of its hottest loop, cycle by cycle; None if not wanted.
     """
 
     name: str

@@ -25,7 +25,7 @@ _SCRIPT: Final = "pipeline.js"
 
 
 def page(programs: Sequence[ReportedProgram], no_pipeline: str = "") -> str:
-    """One HTML page on at least one program; `no_pipeline` is said where there is no such picture.
+    """The HTML page on one or more programs; `no_pipeline` says why it has no pipeline picture.
 
     The only script that may run on the page is the one that zooms this picture.
     """

@@ -1,4 +1,4 @@
-"""The roofline as a picture: both axes are logarithmic, places are those of the SVG."""
+"""The roofline as a picture: both axes are logarithmic, positions are SVG coordinates."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ _LEFT, _RIGHT, _TOP, _BOTTOM = 52, 10, 22, 46
 _MOST_TICKS: Final = 8
 _LABEL_HEIGHT: Final = 14
 _ALONG: Final = 0.95
-"""Where on its line the name of a memory ends: few points come so near to the peak."""
+"""Where on its line the name of a memory ends: few points are that near to the peak."""
 _NEAR: Final = 8
-"""Points so near to each other share a label."""
+"""Points less than this far apart share a label."""
 
 
 @dataclass(frozen=True, slots=True)
 class DrawnRoof:
-    """A roof, its name up to (`x`, `y`), turned by `angle` degrees and `offset` below the line."""
+    """A roof; its name ends at (`x`, `y`), turned by `angle` degrees, `offset` below the line."""
 
     name: str
     kind: str
@@ -48,7 +48,7 @@ class Tick:
 
 @dataclass(frozen=True, slots=True)
 class Mark:
-    """A program's point; its label may stand a little off it."""
+    """A program's point, with the place of its label."""
 
     label: str
     title: str
@@ -79,7 +79,7 @@ class Roofline:
 
 @dataclass(frozen=True, slots=True)
 class _Scale:
-    """Powers of two at the ends of both axes."""
+    """The exponents (log2) at the ends of both axes."""
 
     x_low: int
     x_high: int
@@ -88,7 +88,7 @@ class _Scale:
 
     @staticmethod
     def around(points: Sequence[Point], units: Sequence[Roof], memories: Sequence[Roof]) -> _Scale:
-        """All points, and where the highest roof of a unit meets the lowest of a memory."""
+        """A scale with all points, and the place where the highest unit meets the lowest memory."""
         xs = [p.intensity for p in points if p.intensity is not None]
         ys = [p.rate for p in points if p.intensity is not None]
         top, slowest = max(r.rate for r in units), min(r.rate for r in memories)
@@ -107,7 +107,7 @@ class _Scale:
 
 
 def roofline(programs: Sequence[ReportedProgram]) -> Roofline:
-    """Roofs are those of the first program's core and VLEN, which all of them share."""
+    """The roofline of programs; all of them have the same core and VLEN."""
     core, vlen = programs[0].profile.core, programs[0].vlen
     profiles = [program.profile for program in programs]
     units, memories = unit_roofs(core, vlen, sews_of(profiles)), memory_roofs(core, vlen)
@@ -128,7 +128,7 @@ def roofline(programs: Sequence[ReportedProgram]) -> Roofline:
 
 
 def _memory_line(scale: _Scale, roof: Roof, top: float, below: bool) -> DrawnRoof:
-    """Up to the highest roof of a unit; the name of the lowest one stands below its line."""
+    """The line of a memory, up to the highest unit; the name may be `below` it."""
     first = max(2.0**scale.x_low, 2.0**scale.y_low / roof.rate)
     last = top / roof.rate
     x1, y1, x2, y2 = scale.x(first), scale.y(first * roof.rate), scale.x(last), scale.y(top)
@@ -139,7 +139,7 @@ def _memory_line(scale: _Scale, roof: Roof, top: float, below: bool) -> DrawnRoo
 
 
 def _unit_line(scale: _Scale, roof: Roof, fastest: float, below: bool) -> DrawnRoof:
-    """From where the fastest memory allows it; where those of memories end, names are above."""
+    """The line of a unit, from where the fastest memory allows it; the name may be `below` it."""
     x1, x2, y = scale.x(roof.rate / fastest), float(WIDTH - _RIGHT), scale.y(roof.rate)
     name = f"{roof.name} {roof.rate:.4g} a cycle"
     return DrawnRoof(name, "unit", x1, y, x2, y, x2 - 2, y, offset=14.0 if below else -5.0)
@@ -148,7 +148,7 @@ def _unit_line(scale: _Scale, roof: Roof, fastest: float, below: bool) -> DrawnR
 def _marks(
     scale: _Scale, programs: Sequence[ReportedProgram], points: Sequence[Point]
 ) -> list[Mark]:
-    """The points; those in one place share a label, and labels stand apart from each other."""
+    """The points; points in one place share a label, and labels do not overlap."""
     marks: list[Mark] = []
     for i, (program, found) in enumerate(zip(programs, points, strict=True)):
         if found.intensity is None:
@@ -166,7 +166,7 @@ def _marks(
 
 
 def _mark(x: float, y: float, label: str, title: str) -> Mark:
-    """With its label at the right of it, but near the edge at the left."""
+    """A point with its label at the right, or at the left near the right edge."""
     left = x > WIDTH * 0.75
     return Mark(label, title, x, y, x - 9 if left else x + 9, y + 5, "end" if left else "start")
 
@@ -176,7 +176,7 @@ def _is_near(one: Mark, other: Mark) -> bool:
 
 
 def _apart(marks: Sequence[Mark]) -> list[Mark]:
-    """From the top down, each label below the one before it."""
+    """Move labels so that, from the top down, each is below the one before it."""
     placed: list[Mark] = []
     lowest = 0.0
     for mark in sorted(marks, key=lambda mark: mark.y):
@@ -199,7 +199,7 @@ def _point_table(
     memories: Sequence[Roof],
     top: Roof,
 ) -> Table:
-    """Where each program stands, and what each memory would allow it there."""
+    """The place of each program, and the rate that each memory would allow there."""
     allowed = tuple(f"{roof.name} allows" for roof in memories)
     rows = []
     for i, (program, found) in enumerate(zip(programs, points, strict=True)):

@@ -1,4 +1,4 @@
-"""What the cycles were spent on: a bar for each program, and its numbers."""
+"""Cycles by reason: a bar for each program, and its numbers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rvsim.perf.wording import number, share
 
 @dataclass(frozen=True, slots=True)
 class Piece:
-    """A group of reasons in a bar: where it begins and how wide it is, in percent."""
+    """A group of reasons in a bar; `start` and `width` are in percent."""
 
     title: str
     colour: int
@@ -23,7 +23,7 @@ class Piece:
 
 @dataclass(frozen=True, slots=True)
 class Bar:
-    """The pieces of one program; bars of several are as long as their cycles."""
+    """The pieces of one program; lengths of bars are in proportion to cycles."""
 
     name: str
     label: str
@@ -48,7 +48,7 @@ def _bar(program: ReportedProgram, longest: float) -> Bar:
 
 
 def stall_table(programs: Sequence[ReportedProgram]) -> Table:
-    """Groups of reasons with the reasons in them; two columns for each program."""
+    """Groups of reasons and the reasons in them; each program has two columns."""
     stalls = [program.profile.stalls for program in programs]
     totals = [program.profile.cycles for program in programs]
     groups = [grouped(one) for one in stalls]
@@ -71,7 +71,7 @@ def _heading(program: ReportedProgram, programs: Sequence[ReportedProgram]) -> s
 
 
 def _reasons(group: str, stalls: Sequence[dict[str, float]]) -> list[str]:
-    """The reasons in a group, those with most cycles first; none if the group is its reason."""
+    """The reasons in a group, most cycles first; none if the group is a single reason."""
     found: dict[str, float] = {}
     for one in stalls:
         for reason, n in one.items():
@@ -88,5 +88,5 @@ def _cells(numbers: Sequence[float], totals: Sequence[float]) -> Iterator[str]:
 
 
 def colour_of(group: str) -> int:
-    """The number of its colour, here and wherever else its reasons are."""
+    """The number of a group's colour, here and in the other pictures."""
     return list(GROUPS).index(group)

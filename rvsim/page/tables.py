@@ -17,9 +17,9 @@ Kind = Literal["", "part", "total"]
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """The first cell names the row; a `part` is one of the row above it.
+    """A row; its first cell is its name, and a `part` belongs to the row above it.
 
-    `colour` is the number or name of what has this colour in the picture.
+    `colour` is the number or name of its colour in the picture.
     """
 
     cells: tuple[str, ...]
@@ -29,7 +29,7 @@ class TableRow:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Columns from number `text` on hold text, the others but the first hold numbers."""
+    """A table; columns from number `text` on hold text, as does the first; the others numbers."""
 
     head: tuple[str, ...]
     rows: tuple[TableRow, ...]
@@ -65,7 +65,7 @@ def _totals(profiles: Sequence[Profile], found: Comparison) -> Iterator[tuple[st
 
 
 def hottest(profile: Profile) -> Table:
-    """The functions with most cycles; the last row has all of them."""
+    """The functions with most cycles; the last row has the total."""
     parts = profile.functions()
     shown, left = parts[:_HOTTEST], parts[_HOTTEST:]
     rows = [_part(p.name, p.cycles, p.executions, waits(p.stalls), profile.cycles) for p in shown]

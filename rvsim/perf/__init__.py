@@ -1,4 +1,4 @@
-"""Where the cycles of a run went: by instruction, line, function and loop, and what limits it."""
+"""Where the cycles of a run went (by instruction, line, function, loop), and what limits it."""
 
 from rvsim.perf.bounds import Bounds, bounds
 from rvsim.perf.compare import Comparison, compare

@@ -1,4 +1,4 @@
-"""What an iteration of a loop would take if only one thing limited it, by the model's numbers."""
+"""The cycles that an iteration of a loop would take if only one thing limited it."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from rvsim.perf.loops import Loop
 from rvsim.perf.unit_demand import demand_of
 
 _BINDS: Final = 1.1
-"""A loop is limited by its largest bound if neither is more than this many times the other."""
+"""The largest bound limits a loop if neither's cycles exceed the other's by this factor."""
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Cycles per iteration; those of units are with a full vl, and all data in L1.
+    """Cycles per iteration; bounds of units assume a full vl, and all data in L1.
 
-    `chain` is None where the loop has loops inside, whose iterations it does not know.
+    `chain` is None if the loop contains other loops.
     """
 
     measured: float
@@ -29,7 +29,7 @@ class Bounds:
     chain: Chain | None
 
     def by_name(self) -> dict[str, float]:
-        """The bounds, named for people."""
+        """The bounds by the names that users see."""
         found = {
             "issue width": self.issue,
             "vector unit": self.vector_unit,
@@ -50,19 +50,19 @@ class Bounds:
 
     @property
     def binding(self) -> str | None:
-        """The bound that explains what the loop takes; None if none does by itself.
+        """The name of the bound that limits the loop; None if no single bound does.
 
-        A loop takes less than its bounds with a short vl, and where it is left before an iteration
-        has to wait for the one before it.
+        A loop may take less than its bounds if vl is short, or if it ends before an iteration has
+        to wait for the one before it.
         """
         name, cycles = self.largest
         return name if cycles / _BINDS <= self.measured <= _BINDS * cycles else None
 
 
 def bounds(core: Core, loop: Loop) -> Bounds:
-    """The bounds of a loop, each instruction as often as it ran in an iteration on average.
+    """The bounds of a loop; an instruction counts by its average executions per iteration.
 
-    The chain is that of the instructions which ran in at least half of the iterations.
+    The chain consists of instructions that ran in at least half of the iterations.
     """
     slots = vectors = accesses = vector_unit = lsu = 0.0
     scalar_units: dict[str, float] = {}

@@ -1,4 +1,4 @@
-"""Bytes that instructions ask the memory system for, from their executions and vl."""
+"""Bytes that instructions load and store, computed from their executions and vl."""
 
 from __future__ import annotations
 
@@ -7,9 +7,9 @@ from rvsim.perf.site import Site
 
 
 def bytes_of(site: Site) -> int:
-    """What all executions of an instruction loaded or stored.
+    """The bytes that all executions of an instruction loaded or stored.
 
-    Masks are not looked at: elements within vl count, active or not.  An atomic counts once.
+    Masks do not matter: elements within vl count, active or not.  An atomic counts once.
 
     >>> from rvsim.insn.decode import decode
     >>> bytes_of(Site(decode(0x02008057, 4)))

@@ -1,9 +1,9 @@
 """The longest chain of dependences that a loop carries from one iteration to the next.
 
-The instructions of one iteration run again and again on a machine without limits, where each
-begins as soon as its operands allow it: what such an iteration takes in the long run is the bound.
-When operands are needed and results are there is told by `rvsim.cost`, as to its own programs.
-There is no renaming: a load waits until its destination has been read, which is a dependence too.
+The instructions of one iteration run many times on a machine without other limits: each begins as
+soon as its operands allow.  The bound is the time of such an iteration in the long run.  The rules
+for operands and results are those of `rvsim.cost`, which its cost programs use too.  There is no
+renaming: a load waits until its destination has been read, and this is a dependence, too.
 """
 
 from __future__ import annotations
@@ -20,19 +20,19 @@ from rvsim.cost.vector_memory import arrival_delays, data_needed, overwriting_de
 from rvsim.perf.site import Site
 
 _ROUNDS: Final = 24
-"""After half of them, each iteration has found its pace."""
+"""Iterations that run; after half of them the time of an iteration is steady."""
 
 _READ: Final = 64
 _PARTS: Final = _READ + 32
-"""Places: x and f registers, then that vector registers have been read, then parts of those."""
+"""Places: x and f registers; from `_READ` on, reads of vector registers; then register parts."""
 
 Edge = tuple[int, int]
-"""A place, and the time from when it is ready to the start, or from the start to when it is."""
+"""A place and a time: from ready to the start (inputs), or from the start to ready (outputs)."""
 
 
 @dataclass(frozen=True, slots=True)
 class DataFlow:
-    """What an instruction waits for and makes."""
+    """The inputs and outputs of an instruction."""
 
     inputs: tuple[Edge, ...]
     outputs: tuple[Edge, ...]
@@ -40,10 +40,10 @@ class DataFlow:
 
 @dataclass(frozen=True, slots=True)
 class Chain:
-    """Cycles per iteration, and the instructions that hand the value on, in order.
+    """Cycles per iteration, and the instructions that pass the value on, in order.
 
-    `path` is what one iteration takes by itself, from its first instruction to its last result:
-    an in-order core comes close to it where nothing is loaded or begun an iteration ahead.
+    `path` is the cycles of one iteration by itself, from its first instruction to its last result.
+    An in-order core comes close to it if the loop starts nothing an iteration ahead.
     """
 
     cycles: float
@@ -53,7 +53,7 @@ class Chain:
 
 @dataclass(slots=True)
 class _ReadyTimes:
-    """When each place is ready, and which execution, as (round, number), made it so."""
+    """When each place is ready, and the execution (round, number) that made it ready."""
 
     ready: dict[int, int] = field(default_factory=dict)
     maker: dict[int, tuple[int, int]] = field(default_factory=dict)
@@ -70,16 +70,16 @@ class _ReadyTimes:
         self.last = max(self.last, start)
         for place, delay in flow.outputs:
             time = start + delay
-            if place < _READ:  # scalar results are there at whole cycles
+            if place < _READ:  # scalar results are ready at whole cycles
                 time = -(-time // CYCLE) * CYCLE
             if not _READ <= place < _PARTS or time > self.ready.get(
                 place, 0
-            ):  # all have to have read it
+            ):  # the last reader counts
                 self.ready[place], self.maker[place] = time, at
             self.last = max(self.last, time)
 
     def cycle(self) -> list[int]:
-        """Numbers of the instructions along which the last result came, back to the first again."""
+        """Numbers of the instructions that led to the last result, once around the cycle."""
         if not self.ready:
             return []
         at: tuple[int, int] | None = self.maker[max(self.ready, key=lambda p: self.ready[p])]
@@ -93,7 +93,7 @@ class _ReadyTimes:
 
 
 def longest_chain(core: Core, body: Sequence[Site]) -> Chain:
-    """The chain that limits a loop of these instructions, of known classes, in this order."""
+    """The longest chain of a loop with these instructions; the core must know their classes."""
     flows = [flow_of(core, site) for site in body]
     run, ends = _ReadyTimes(), []
     for round_ in range(_ROUNDS):
@@ -107,7 +107,7 @@ def longest_chain(core: Core, body: Sequence[Site]) -> Chain:
 
 
 def flow_of(core: Core, site: Site) -> DataFlow:
-    """What an instruction waits for and makes."""
+    """The inputs and outputs of an instruction that ran."""
     facts = site.facts
     assert facts is not None, "what never ran is no part of a loop"
     inputs = [(_place(p, site), 0) for p in facts.scalar_source_fields]
@@ -141,7 +141,7 @@ def _whole(core: Core, operand: Operand, site: Site) -> list[Edge]:
 
 
 def _reads(operand: Operand, site: Site, time: int) -> list[Edge]:
-    """Its registers have been read at a time after the start."""
+    """Outputs: the registers of an operand have been read `time` after the start."""
     first = _place((operand.reg, 0), site)
     return [(_READ + first + r, time) for r in range(operand.nregs)]
 

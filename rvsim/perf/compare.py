@@ -1,4 +1,4 @@
-"""Which of several programs takes the fewest cycles, and what the others lose them to."""
+"""Which of several programs takes the fewest cycles, and why the others take more."""
 
 from __future__ import annotations
 
@@ -11,7 +11,10 @@ from rvsim.perf.profile import Profile
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """What one program takes more than the fastest; `reasons` have more cycles, the most first."""
+    """How one program differs from the fastest.
+
+    `reasons` are those with more cycles than in the fastest, the largest difference first.
+    """
 
     factor: float
     cycles: float
@@ -29,14 +32,14 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """`best` is the number of the fastest; `differences` are those of all from it, in order."""
+    """`best` is the index of the fastest program; `differences` has one entry for each program."""
 
     best: int
     differences: tuple[Difference, ...]
 
 
 def compare(profiles: Sequence[Profile]) -> Comparison:
-    """Compare at least one profile; of equals the first is best."""
+    """Compare one or more profiles; among equals the first is best."""
     best = min(range(len(profiles)), key=lambda i: profiles[i].cycles)
     return Comparison(best, tuple(_difference(p, profiles[best]) for p in profiles))
 

@@ -1,4 +1,4 @@
-"""Stall reasons in the few groups that a reader looks at first."""
+"""Groups of stall reasons, for a first look."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ GROUPS: Final[dict[str, tuple[str, ...]]] = {
     "front end": ("fetch", "branch"),
     "drain": ("drain",),
 }
-"""Names of reasons by group, or what they begin with; ``issue`` is the useful one."""
+"""Reasons of each group, or prefixes that end with ``:``; only ``issue`` is no stall."""
 
 
 def group_of(reason: str) -> str:
-    """The group of a reason.
+    """The group of a reason; LookupError for an unknown one.
 
     >>> group_of("raw:vmul"), group_of("mem:l2"), group_of("unit:lsu")
     ('dependences', 'caches and DRAM', 'load/store unit')
@@ -33,7 +33,7 @@ def group_of(reason: str) -> str:
 
 
 def grouped(stalls: Mapping[str, float]) -> dict[str, float]:
-    """Cycles by group, in the order of `GROUPS`, those that occur.
+    """Cycles of the groups that occur, in the order of `GROUPS`.
 
     >>> grouped({"pair": 1, "issue": 4, "raw:alu": 2, "raw:vmul": 3})
     {'issue': 4.0, 'pairing': 1.0, 'dependences': 5.0}
@@ -45,7 +45,7 @@ def grouped(stalls: Mapping[str, float]) -> dict[str, float]:
 
 
 def added(stalls: Mapping[str, float], more: Mapping[str, float]) -> dict[str, float]:
-    """Cycles by reason of both.
+    """The sums of two tables of cycles by reason.
 
     >>> added({"issue": 1}, {"issue": 2, "pair": 0.5})
     {'issue': 3, 'pair': 0.5}

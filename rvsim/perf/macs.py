@@ -1,7 +1,7 @@
 """Multiply-accumulations: how many, and how long they would take at the core's peak.
 
 The peak of an instruction follows from the core's numbers: its multiply-accumulations with a full
-vl and no mask, over the cycles from one of it to the next.
+vl and no mask, divided by the cycles from one such instruction to the next.
 """
 
 from __future__ import annotations
@@ -20,14 +20,14 @@ PER_ELEMENT: Final = {
     Unit.VWIDEN_MAC: 1,
     Unit.VFMA: 1,
     Unit.VFWIDEN_MA: 1,
-    Unit.VMADOT: N,  # each element of A, as many as vl, meets one of each column of the product
+    Unit.VMADOT: N,  # each of the vl elements of A is multiplied once for each column of C
 }
 """Multiply-accumulations of each element within vl, by unit."""
 
 
 @dataclass(frozen=True, slots=True)
 class Macs:
-    """`peak_cycles` is what `count` of them would take with nothing else in the way."""
+    """`count` multiply-accumulations would take `peak_cycles` if nothing else took time."""
 
     count: int = 0
     peak_cycles: float = 0.0
@@ -37,12 +37,12 @@ class Macs:
 
     @property
     def peak(self) -> float:
-        """A cycle, at best."""
+        """Multiply-accumulations a cycle, at best."""
         return self.count / self.peak_cycles if self.count else 0.0
 
 
 def macs_of(core: Core, site: Site) -> Macs:
-    """What one instruction of the program has multiplied and added."""
+    """The multiply-accumulations of one instruction of the program."""
     facts = site.facts
     if facts is None or not core.knows(facts.unit):
         return Macs()

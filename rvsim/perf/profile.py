@@ -1,4 +1,4 @@
-"""Executions and cycles of every instruction of a run, and sums of them."""
+"""Executions and cycles of every instruction of a run, and their sums."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from rvsim.perf.site import Site, sites_of
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """What several instructions took together: a function, or a source line."""
+    """The sums of several instructions: a function or a source line."""
 
     name: str
     executions: int
@@ -41,10 +41,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Profile:
-    """The cycles of a run, or of the part of it that is of interest.
+    """The cycles of a run, or of its regions of interest.
 
-    `unknown` counts executions, by mnemonic, of instructions whose class the core has no numbers
-    for: with any of them, the sums are no totals.
+    `unknown` counts, by mnemonic, executions of instructions for whose class the core has no
+    numbers.  If there are any, the sums are not totals.
 
     >>> from rvsim.perf import find_region
     >>> from rvsim.machine import Machine
@@ -85,7 +85,7 @@ class Profile:
 
     @property
     def lanes(self) -> tuple[int, int]:
-        """Elements within vl, and VLMAX, summed over the vector instructions that go by vl."""
+        """(elements within vl, VLMAX), summed over the vector instructions that depend on vl."""
         return sum(s.vl_sum for s in self.sites), sum(s.vlmax_sum for s in self.sites)
 
     @cached_property
@@ -105,13 +105,13 @@ class Profile:
         return found
 
     def within(self, regions: Iterable[Region]) -> Profile:
-        """The instructions whose pc is in one of the regions; what they call isn't."""
+        """The profile of the instructions in the regions, without the functions that they call."""
         kept = tuple(regions)
         inside = tuple(s for s in self.sites if any(s.pc in region for region in kept))
         return replace(self, sites=inside, regions=kept)
 
     def hottest_function(self) -> Profile:
-        """The function that takes most cycles, by itself."""
+        """The profile of the function with most cycles, without the functions that it calls."""
         pcs: dict[str, list[Site]] = {}
         for site in self.sites:
             pcs.setdefault(self.function_at(site.pc), []).append(site)
@@ -121,11 +121,11 @@ class Profile:
         return replace(self, sites=tuple(inside), regions=(region,))
 
     def functions(self) -> list[Part]:
-        """The functions, those with most cycles first."""
+        """The functions, most cycles first."""
         return self._parts(self.function_at)
 
     def lines(self) -> list[Part]:
-        """The source lines, as ``file:line``, those with most cycles first."""
+        """The source lines, as ``file:line``, most cycles first."""
         return self._parts(self.line_at)
 
     def function_at(self, pc: int) -> str:
@@ -176,9 +176,9 @@ def _sum(sites: Iterable[Site]) -> dict[str, float]:
 
 
 def profile(machine: Machine) -> Profile:
-    """What a machine with a cost model and with statistics has done so far.
+    """The profile of what a machine with statistics has executed so far.
 
-    Raises `RvsimError` for a machine without a cost model.
+    Raises `RvsimError` if the machine has no cost model.
     """
     if machine.cost is None:
         raise RvsimError("the machine counts no cycles", hint='make it with cost="x60"')

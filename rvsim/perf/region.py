@@ -22,10 +22,10 @@ class Region:
 
 
 def find_region(text: str, symbols: Symbols) -> Region:
-    """The region of a symbol's name, or of ``ADDR-ADDR`` in hex, the second one not included.
+    """The region of a symbol, or of ``ADDR-ADDR`` in hex, where the end is not included.
 
-    A symbol with a size ends there, a label without one at the next symbol.  `RvsimError` names
-    similar symbols.
+    A symbol with a size ends after that size, a label without one at the next symbol.  `RvsimError`
+    for an unknown symbol names similar ones.
 
     >>> find_region("0x1000-0x1040", Symbols())
     Region(name='0x1000-0x1040', start=4096, end=4160)

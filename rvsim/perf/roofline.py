@@ -1,7 +1,7 @@
-"""The roofline: what a core's units and its memory allow a program at best, by its numbers.
+"""The roofline: the limits that a core's units and its memory set for a program.
 
-A roof of a unit is flat, in multiply-accumulations a cycle; one of a memory is in bytes a cycle,
-so that it rises with the multiply-accumulations that a program makes of each byte.
+The roof of a unit is flat, in multiply-accumulations a cycle.  The roof of a memory is in bytes a
+cycle, so it rises with the multiply-accumulations that a program makes with each byte.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _USUAL_SEWS: Final = (8, 32)
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """A limit: `rate` a cycle, and the core's number that it follows from."""
+    """A limit: `rate` per cycle (`number` names the entry of the core that sets it)."""
 
     name: str
     rate: float
@@ -34,7 +34,7 @@ class Roof:
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """What a program has reached: per byte that its loads and stores asked for, and per cycle."""
+    """The place of a program in the roofline: its multiply-accumulations, bytes and cycles."""
 
     macs: int
     moved_bytes: int
@@ -42,7 +42,7 @@ class Point:
 
     @property
     def intensity(self) -> float | None:
-        """Multiply-accumulations for each byte; None if there are none of either."""
+        """Multiply-accumulations a byte; None if the program has none, or moves no bytes."""
         return self.macs / self.moved_bytes if self.macs and self.moved_bytes else None
 
     @property
@@ -52,12 +52,12 @@ class Point:
 
 
 def point(found: Profile) -> Point:
-    """Where a profile stands."""
+    """The place of a profile in the roofline."""
     return Point(found.macs.count, sum(map(bytes_of, found.sites)), found.cycles)
 
 
 def sews_of(profiles: Sequence[Profile]) -> tuple[int, ...]:
-    """Widths of the elements that vector multiply-accumulations take; common ones if none did."""
+    """The element widths of the vector multiply-accumulations; common widths if there are none."""
     used = {
         site.facts.situation.sew
         for found in profiles
@@ -70,7 +70,7 @@ def sews_of(profiles: Sequence[Profile]) -> tuple[int, ...]:
 
 
 def unit_roofs(core: Core, vlen: int, sews: Sequence[int]) -> list[Roof]:
-    """Flat roofs: the IME's, where there is one, and the vector unit's for each SEW.
+    """The flat roofs: of the IME, if the core has it, and of the vector unit for each SEW.
 
     >>> from rvsim.cost import load_core
     >>> [(roof.name, roof.rate) for roof in unit_roofs(load_core("x60"), 256, [8, 32])]
@@ -89,7 +89,7 @@ def unit_roofs(core: Core, vlen: int, sews: Sequence[int]) -> list[Roof]:
 
 
 def _vector_rates(core: Core, sew: int, vlen: int) -> Iterator[tuple[float, Unit]]:
-    """The most that each kind of multiply-accumulation reaches, at any LMUL."""
+    """The highest rate of each kind of multiply-accumulation, over all LMUL."""
     for unit in PER_ELEMENT:
         if unit is Unit.VMADOT or not core.knows(unit):
             continue
@@ -98,7 +98,9 @@ def _vector_rates(core: Core, sew: int, vlen: int) -> Iterator[tuple[float, Unit
 
 
 def memory_roofs(core: Core, vlen: int) -> list[Roof]:
-    """Bytes a cycle, if all data come from there; memories that take no time are no limit.
+    """The roofs of memories: bytes a cycle if all data come from there.
+
+    A memory that takes no time has no roof.
 
     >>> from rvsim.cost import load_core
     >>> [(roof.name, round(roof.rate, 2)) for roof in memory_roofs(load_core("x60"), 256)]
@@ -116,7 +118,7 @@ def memory_roofs(core: Core, vlen: int) -> list[Roof]:
 
 
 def _elements(core: Core, unit: Unit, sew: int, vlen: int, lmul: int) -> float:
-    """Elements a cycle of instructions that follow each other."""
+    """Elements a cycle, if such instructions follow each other."""
     size = core.size(vlen, lmul, vlen * lmul // sew)
     timing = core.vector[unit].at(Situation(sew=sew, lmul=f"m{lmul}"))
     return size.vlmax / max(1.0, timing.occupied(size))

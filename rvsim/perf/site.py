@@ -1,4 +1,4 @@
-"""One instruction of a program: how often it ran, how, and what it waited for."""
+"""One instruction of a program: its executions, and its cycles by reason."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ from rvsim.machine import Machine
 
 @dataclass(slots=True)
 class Site:
-    """One instruction: executions by mode, the sums of vl and VLMAX over them, cycles by reason.
+    """One instruction: executions by mode, sums of vl and VLMAX over them, cycles by reason.
 
-    The cycles are those that passed until it issued, and were charged to it.  `facts` has what the
-    cost model knows of it in the mode in which it ran most often; None if it never completed.
+    The cycles are those charged to it, which passed before it issued.  `facts` are its facts in its
+    most frequent mode; None if it never completed.
     """
 
     decoded: Decoded
@@ -53,7 +53,7 @@ class Site:
 
 
 def sites_of(machine: Machine, cost: CostModel) -> tuple[Site, ...]:
-    """Every instruction that has run, or was charged cycles, by address."""
+    """Every instruction that ran or was charged cycles, sorted by address."""
     sites: dict[int, Site] = {}
     for d, mode, executions, vl_sum in machine.interp.executions():
         if d.insn is not None:
@@ -74,7 +74,7 @@ def sites_of(machine: Machine, cost: CostModel) -> tuple[Site, ...]:
 
 
 def _decoded(machine: Machine, pc: int) -> Decoded:
-    """What stands at `pc` now; no instruction if the program has unmapped it."""
+    """The instruction at `pc` now; an unknown one if the program has unmapped the page."""
     try:
         return machine.interp.decode_at(pc)
     except GuestFault:
@@ -82,7 +82,7 @@ def _decoded(machine: Machine, pc: int) -> Decoded:
 
 
 def facts_at(machine: Machine, d: Decoded, mode: Mode) -> Facts:
-    """What the cost model knows of an instruction in a mode."""
+    """The facts of an instruction in a mode, for the cost model."""
     assert d.insn is not None
     context = machine.interp.binder.context(d.insn, d.fields, mode)
     return Facts(context, machine.interp.binder.program(d.insn, d.fields, mode))

@@ -1,7 +1,7 @@
 """Source files of a program: which ones may be read, and their lines.
 
-The program's file says where its sources are, and whoever made it may have written anything there,
-while pages with source lines are made to be sent.  So only files in known folders are read.
+An ELF file names its sources, and may name any file of the computer; but pages with source lines
+are made to be sent.  So rvsim reads only files in known folders.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ _LARGEST_SOURCE: Final = 1 << 24
 
 
 class Sources:
-    """The lines of source files below some folders; others that exist are `left_out`.
+    """The lines of source files in some folders; `left_out` names existing files outside them.
 
-    Links are followed first, so that none leads out.  What is hidden in a folder is not read.
+    Links are resolved first, so that none leads out of the folders.  Hidden files are not read.
     """
 
     def __init__(
@@ -39,7 +39,7 @@ class Sources:
 
     @staticmethod
     def of(profile: Profile, named: Iterable[str]) -> Sources:
-        """Those in the named folders, in the program's own, and of the bundled kernels."""
+        """The sources in the named folders, in the program's own, and of the bundled kernels."""
         folders: list[str | Path] = [*named, data_path("kernels")]
         if profile.image is not None:
             own = os.path.dirname(os.path.realpath(profile.image.name))
@@ -48,12 +48,12 @@ class Sources:
         return Sources(folders, profile.image.lines if profile.image is not None else None)
 
     def line(self, file: str, number: int) -> str:
-        """The text of a source line; nothing where the file is not there or may not be read."""
+        """The text of a source line; empty if the file is missing or may not be read."""
         lines = self._lines(file)
         return source_line(lines[number - 1]) if number <= len(lines) else ""
 
     def remarks(self) -> Iterator[str]:
-        """What was left out, and the way to have it shown."""
+        """Notes on what was left out, and how to show it."""
         if self._known is not None and self._known.why_unknown is not None:
             yield f"not all source lines are known: {self._known.why_unknown}"
         if self.left_out:
@@ -68,7 +68,7 @@ class Sources:
                 self.left_out |= {file} if path.exists() else set()
                 return []
             return read_regular(path, _LARGEST_SOURCE).decode("utf-8", "replace").splitlines()
-        except (OSError, ValueError):  # not here, or a name that can be none
+        except (OSError, ValueError):  # no such file, or not a valid file name
             return []
 
     def _may_read(self, path: Path) -> bool:

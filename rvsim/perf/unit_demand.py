@@ -1,4 +1,4 @@
-"""What one execution of an instruction takes of a core's units, by the cost model's numbers."""
+"""How long one execution of an instruction keeps a core's units busy, by the core's numbers."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rvsim.cost.facts import Facts
 
 @dataclass(frozen=True, slots=True)
 class UnitDemand:
-    """Cycles of each unit, with a full vl, and the slots of an issue cycle that are single."""
+    """Busy cycles of each unit, with a full vl, and use of the slots that a cycle has only once."""
 
     vector_unit: float = 0
     lsu: float = 0
@@ -21,12 +21,12 @@ class UnitDemand:
 
     @property
     def busiest(self) -> float:
-        """Cycles from one of these to the next, if nothing else is in the way."""
+        """Cycles from one such instruction to the next, if nothing else limits them."""
         return max(1.0, self.vector_unit, self.lsu, self.scalar_busy)
 
 
 def demand_of(core: Core, facts: Facts, *, masked: bool | None = None) -> UnitDemand:
-    """What an instruction of a known class takes; as if it were `masked` or not, on request.
+    """The demand of an instruction of a known class; `masked` overrides whether it is masked.
 
     >>> from rvsim.cost import load_core
     >>> from rvsim.insn.decode import decode
@@ -45,7 +45,7 @@ def demand_of(core: Core, facts: Facts, *, masked: bool | None = None) -> UnitDe
         timing = core.vector[facts.unit].at(situation)
         cycles = timing.occupied(facts.size(core))
         if facts.is_memory:
-            if timing.granules:  # for each element at least one
+            if timing.granules:  # each element touches at least one beat
                 cycles += timing.granules * facts.context.vlmax
             return UnitDemand(lsu=cycles, vector_slot=True, memory_slot=True)
         return UnitDemand(vector_unit=cycles, vector_slot=True)

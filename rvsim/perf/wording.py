@@ -1,4 +1,4 @@
-"""Figures and verdicts in words, which tables, annotations and the page say alike."""
+"""Figures and verdicts in words, the same in tables, annotations and the page."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from rvsim.perf.loops import Loop
 
 _SHOWN_REASONS: Final = 3
 _NEAR: Final = 0.8
-"""An iteration that takes so much of its own longest path does not overlap with the next."""
+"""Iterations overlap little if the ratio of an iteration to its longest path is at least this."""
 
 
 def share(part: float, whole: float) -> str:
@@ -26,7 +26,7 @@ def share(part: float, whole: float) -> str:
 
 
 def number(cycles: float) -> str:
-    """Cycles, which have a fraction where an instruction was charged one.
+    """A number of cycles as text, with one digit after the point if it is no whole number.
 
     >>> number(1234.0), number(0.5)
     ('1,234', '0.5')
@@ -35,7 +35,7 @@ def number(cycles: float) -> str:
 
 
 def gigahertz(core: Core) -> str:
-    """The clock of a core.
+    """The clock of a core, as text.
 
     >>> from rvsim.cost import load_core
     >>> gigahertz(load_core("x60"))
@@ -45,7 +45,7 @@ def gigahertz(core: Core) -> str:
 
 
 def seconds(cycles: float, core: Core) -> str:
-    """What cycles of a core are in time.
+    """The time of cycles of a core, as text.
 
     >>> from rvsim.cost import load_core
     >>> core = load_core("x60")
@@ -60,7 +60,7 @@ def seconds(cycles: float, core: Core) -> str:
 
 
 def waits(stalls: Mapping[str, float]) -> str:
-    """The main reason of waiting and its share of all cycles; nothing if none waited."""
+    """The main stall reason and its share of all cycles; empty without stalls."""
     found = main_stall(stalls)
     if found is None:
         return ""
@@ -68,7 +68,7 @@ def waits(stalls: Mapping[str, float]) -> str:
 
 
 def comparison_in_words(names: Sequence[str], found: Comparison) -> Iterator[str]:
-    """A line for each program: the best, and what the others lose to it."""
+    """Lines of text: the best program, and why each other one takes longer."""
     if len(names) > 1 and not any(d.cycles for d in found.differences):
         yield "all take as long"
         return
@@ -94,7 +94,7 @@ def _more(instructions: int) -> str:
 
 
 def loop_in_words(loop: Loop, found: Bounds) -> str:
-    """Which bound binds, or what the iteration waits for if none does."""
+    """The bound that limits a loop; if there is none, what an iteration waits for."""
     if found.binding is not None:
         return f"limited by: {found.binding}"
     if loop.cycles < found.largest[1]:
@@ -111,7 +111,7 @@ def loop_in_words(loop: Loop, found: Bounds) -> str:
 
 
 def _way_out(reasons: Sequence[str]) -> str:
-    """What helps a loop whose iterations do not overlap; `reasons` have the main one first.
+    """Advice for a loop whose iterations do not overlap; `reasons` begins with the main one.
 
     >>> _way_out(["raw:load 3.00"]), _way_out(["war 7.00", "branch 0.10"])
     ('unroll, or load an iteration ahead', 'load into other registers, an iteration ahead')
