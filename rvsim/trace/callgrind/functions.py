@@ -9,7 +9,7 @@ from rvsim.machine import Machine
 UNNAMED = "???"
 
 
-class Function(NamedTuple):
+class FunctionName(NamedTuple):
     """A name, and the object and the source file in which it begins."""
 
     name: str
@@ -33,9 +33,9 @@ class Functions:
         assert machine.image is not None
         self._image = machine.image
         self._numbers: dict[tuple[bool, int | None], int] = {}
-        self._functions: list[Function] = []
+        self._functions: list[FunctionName] = []
 
-    def __getitem__(self, number: int) -> Function:
+    def __getitem__(self, number: int) -> FunctionName:
         return self._functions[number]
 
     def number(self, pc: int) -> int:
@@ -48,7 +48,7 @@ class Functions:
             name = symbol[0] if symbol is not None else UNNAMED
             home = self.line(start) if start is not None else None
             owner = self._image.name if key[0] else UNNAMED
-            self._functions.append(Function(name, owner, home[0] if home else UNNAMED))
+            self._functions.append(FunctionName(name, owner, home[0] if home else UNNAMED))
         return number
 
     def offset(self, pc: int) -> int | None:

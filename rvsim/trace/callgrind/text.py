@@ -10,7 +10,7 @@ from typing import Final
 from rvsim.cost.formula import CYCLE
 from rvsim.printable import printable
 from rvsim.trace.callgrind.calls import Edge
-from rvsim.trace.callgrind.functions import Function, Functions
+from rvsim.trace.callgrind.functions import FunctionName, Functions
 
 _CYCLES, _INSNS = "Cycles", "Instructions"
 _AGAIN: Final = "'2"
@@ -74,7 +74,7 @@ class ProfileText:
             blocks.setdefault((self._functions.number(pc), again), []).append(pc)
         return blocks
 
-    def _function(self, function: Function, again: bool, pcs: list[int]) -> Iterator[str]:
+    def _function(self, function: FunctionName, again: bool, pcs: list[int]) -> Iterator[str]:
         """The costs of the places of a function, and of what they call.
 
         A function has one file, that of its beginning, whatever has been inlined.
@@ -120,5 +120,5 @@ def _event(reason: str) -> str:
     return reason.replace(":", "_")
 
 
-def _name(function: Function, again: bool) -> str:
+def _name(function: FunctionName, again: bool) -> str:
     return printable(function.name) + _AGAIN * again

@@ -22,7 +22,7 @@ def stored_width(width: int) -> int:
 
 
 @dataclass(frozen=True, slots=True)
-class Array:
+class LaneArray:
     """Lanes of `width` bits from `pointer` on.
 
     Strips begin at a multiple of their number of lanes.  Those of a mask that is not in whole bytes
@@ -86,7 +86,7 @@ class Scratch:
         """The next instruction: what was there is of no use any more."""
         self._taken.clear()
 
-    def array(self, lanes: int, width: int) -> Array:
+    def array(self, lanes: int, width: int) -> LaneArray:
         """Room for `lanes` lanes, with undefined contents."""
         nbytes = -(-lanes * stored_width(width) // 8) + 1
         free = [i for i, (size, _) in enumerate(self._chunks)
@@ -98,16 +98,16 @@ class Scratch:
             free = [len(self._chunks) - 1]
         chunk = min(free, key=lambda i: self._chunks[i][0])
         self._taken.add(chunk)
-        return Array(self._chunks[chunk][1], width)
+        return LaneArray(self._chunks[chunk][1], width)
 
 
-def fill_zero(b: Any, array: Array, lanes: int) -> None:
+def fill_zero(b: Any, array: LaneArray, lanes: int) -> None:
     nbytes = -(-lanes * stored_width(array.width) // 8)
     function = _intrinsic(b, "llvm.memset.p0.i64", [PTR, I8, I64, I1])
     b.call(function, [array.pointer, I8(0), I64(nbytes), I1(0)])
 
 
-def copy(b: Any, target: Array, source: Array, nbytes: Any) -> None:
+def copy(b: Any, target: LaneArray, source: LaneArray, nbytes: Any) -> None:
     """`nbytes` (an i64) from one array to another that is apart from it."""
     function = _intrinsic(b, "llvm.memcpy.p0.p0.i64", [PTR, PTR, I64, I1])
     b.call(function, [target.pointer, source.pointer, nbytes, I1(0)])

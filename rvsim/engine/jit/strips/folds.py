@@ -8,13 +8,13 @@ from typing import Any, Final
 from llvmlite import ir
 
 from rvsim.engine.jit.strips.analysis import identity, is_lanes, lane_number, strip_lanes
-from rvsim.engine.jit.strips.arrays import Array, fill_zero, one_lane, stored_width
+from rvsim.engine.jit.strips.arrays import LaneArray, fill_zero, one_lane, stored_width
 from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.build import I1, I32, I64, at, vector
 from rvsim.ir.value import Value
 
-ArrayRule = Callable[[StripLoops, Value, Array, Any], None]
+ArrayRule = Callable[[StripLoops, Value, LaneArray, Any], None]
 """``rule(g, node, out, limit)``: lanes from `limit` (an i64, or None) on may be left undefined."""
 
 ScalarRule = Callable[[StripLoops, Value], Any]
@@ -22,7 +22,7 @@ ScalarRule = Callable[[StripLoops, Value], Any]
 # -- arrays
 
 
-def _concat(g: StripLoops, node: Value, out: Array, limit: Any) -> None:
+def _concat(g: StripLoops, node: Value, out: LaneArray, limit: Any) -> None:
     done = 0
     for part in node.args:
         n = lane_number(part)
@@ -32,11 +32,11 @@ def _concat(g: StripLoops, node: Value, out: Array, limit: Any) -> None:
             size = strip_lanes(part)
             g.prepare(part, size)
             pointer = at(g.b, out.pointer, done * stored_width(out.width) // 8)
-            g.fill(Array(pointer, out.width), part, size, None)
+            g.fill(LaneArray(pointer, out.width), part, size, None)
         done += n
 
 
-def _join_bits(g: StripLoops, out: Array, done: int, part: Value) -> None:
+def _join_bits(g: StripLoops, out: LaneArray, done: int, part: Value) -> None:
     g.prepare(part, 1)
 
     def one(i: Any) -> Sequence[Any]:
@@ -46,7 +46,7 @@ def _join_bits(g: StripLoops, out: Array, done: int, part: Value) -> None:
     g.each(lane_number(part), 1, one)
 
 
-def _compress(g: StripLoops, node: Value, out: Array, limit: Any) -> None:
+def _compress(g: StripLoops, node: Value, out: LaneArray, limit: Any) -> None:
     source, selected = node.args
     g.prepare(source, 1)
     g.prepare(selected, 1)
@@ -62,7 +62,7 @@ def _compress(g: StripLoops, node: Value, out: Array, limit: Any) -> None:
     g.each(g.strips(g.limit(selected), lane_number(node), 1), 1, one, [I64(0)])
 
 
-def _prefix_count(g: StripLoops, node: Value, out: Array, limit: Any) -> None:
+def _prefix_count(g: StripLoops, node: Value, out: LaneArray, limit: Any) -> None:
     (mask,) = node.args
     g.prepare(mask, 1)
     element = ir.IntType(node.type.width)

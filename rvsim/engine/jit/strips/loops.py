@@ -13,7 +13,7 @@ from typing import Any, Final
 
 from rvsim.engine.jit.registers import RegionState
 from rvsim.engine.jit.strips.analysis import bound, lane_number
-from rvsim.engine.jit.strips.arrays import Array, Scratch
+from rvsim.engine.jit.strips.arrays import LaneArray, Scratch
 from rvsim.ir.llvm import build
 from rvsim.ir.llvm.backend import Lowerer
 from rvsim.ir.llvm.build import I64
@@ -40,11 +40,11 @@ class StripLoops(Lowerer):
         """Begin an instruction."""
         scratch.restart()
         self.scratch = scratch
-        self.arrays: dict[int, Array] = {}
+        self.arrays: dict[int, LaneArray] = {}
         self.partial: dict[int, int] = {}
-        self.padded: dict[int, tuple[Array, int]] = {}
-        self.results: dict[int, list[Array]] = {}
-        self.loaded: dict[int, Array] = {}
+        self.padded: dict[int, tuple[LaneArray, int]] = {}
+        self.results: dict[int, list[LaneArray]] = {}
+        self.loaded: dict[int, LaneArray] = {}
         self.masked: set[int] = set()
         self.memo: dict[tuple[int, int, int], tuple[Any, Any]] = {}
         self._multiples: dict[int, tuple[Any, int]] = {}
@@ -56,11 +56,11 @@ class StripLoops(Lowerer):
         """`size` lanes of a value from lane `start` (an i64) on, where `prepare` has been."""
 
     @abstractmethod
-    def array(self, node: Value) -> Array:
+    def array(self, node: Value) -> LaneArray:
         """All lanes of a value in memory, put there if they are nowhere yet."""
 
     @abstractmethod
-    def in_memory(self, node: Value) -> Array | None:
+    def in_memory(self, node: Value) -> LaneArray | None:
         """Where the lanes of a value are already."""
 
     @abstractmethod
@@ -71,7 +71,7 @@ class StripLoops(Lowerer):
         """
 
     @abstractmethod
-    def fill(self, out: Array, node: Value, size: int, limit: Any) -> None:
+    def fill(self, out: LaneArray, node: Value, size: int, limit: Any) -> None:
         """Store the lanes of a prepared value, up to the strip that `limit` is in."""
 
     @abstractmethod

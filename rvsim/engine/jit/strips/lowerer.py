@@ -13,7 +13,7 @@ from typing import Final
 
 from rvsim.engine.jit.strips import analysis
 from rvsim.engine.jit.strips.analysis import is_lanes, lane_number, strip_lanes
-from rvsim.engine.jit.strips.arrays import Array, copy
+from rvsim.engine.jit.strips.arrays import LaneArray, copy
 from rvsim.engine.jit.strips.memory import load_lanes, store_lanes
 from rvsim.engine.jit.strips.values import StripValues
 from rvsim.ir.llvm.build import I64
@@ -124,7 +124,7 @@ class StripLowerer(StripValues):
         value, span = stmt.value, self._written_bits(stmt)
         register, offset = divmod(span.start, self.vlen)
         pointer = self.state.pointer(self.b, register, offset // 8)
-        target = Array(pointer, value.type.width)
+        target = LaneArray(pointer, value.type.width)
         size = strip_lanes(value)
         self.prepare(value, size)
         below = self._changed_below(stmt)

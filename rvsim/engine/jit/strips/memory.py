@@ -10,7 +10,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from rvsim.engine.jit.strips.analysis import is_lanes, lane_number, strip_lanes
-from rvsim.engine.jit.strips.arrays import Array, fill_zero
+from rvsim.engine.jit.strips.arrays import LaneArray, fill_zero
 from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.hart.memory import R, W
 from rvsim.ir.llvm.build import I32, I64
@@ -28,7 +28,7 @@ def load_lanes(g: StripLoops, node: Value) -> None:
     else:
         base = g.value(addr)
         g.require(_span_allowed(g, base, active, width // 8, R))
-        g.loaded[id(node)] = Array(g.memory.place(g.b, base), width)
+        g.loaded[id(node)] = LaneArray(g.memory.place(g.b, base), width)
         if active.const != 1:
             g.masked.add(id(node))
     g.values[id(node)] = None, I64(n)
@@ -42,7 +42,7 @@ def store_lanes(g: StripLoops, node: Value) -> None:
     else:
         base = g.value(addr)
         g.require(_span_allowed(g, base, active, width // 8, W))
-        _store_strips(g, Array(g.memory.place(g.b, base), width), values, active)
+        _store_strips(g, LaneArray(g.memory.place(g.b, base), width), values, active)
     g.values[id(node)] = I64(n)
 
 
@@ -54,7 +54,7 @@ def _span_allowed(g: StripLoops, addr: Any, active: Value, size: int, need: int)
     return g.memory.run_allowed(b, addr, total, nbytes, need)
 
 
-def _store_strips(g: StripLoops, target: Array, values: Value, active: Value) -> None:
+def _store_strips(g: StripLoops, target: LaneArray, values: Value, active: Value) -> None:
     size = min(strip_lanes(values), strip_lanes(active))
     g.prepare(values, size)
     g.prepare(active, size)
@@ -74,13 +74,13 @@ def _store_strips(g: StripLoops, target: Array, values: Value, active: Value) ->
 # -- lanes of addresses
 
 
-def _gather(g: StripLoops, addr: Value, active: Value, width: int) -> Array:
+def _gather(g: StripLoops, addr: Value, active: Value, width: int) -> LaneArray:
     n = lane_number(active)
     out = g.scratch.array(n, width)
     fill_zero(g.b, out, n)
 
     def one(index: Any, where: Any) -> None:
-        found = Array(g.memory.place(g.b, where), width).load(g.b, I64(0), 1)
+        found = LaneArray(g.memory.place(g.b, where), width).load(g.b, I64(0), 1)
         out.store(g.b, index, found)
 
     _each_active(g, addr, active, width // 8, R, one)
@@ -94,7 +94,7 @@ def _scatter(g: StripLoops, addr: Value, values: Value, active: Value) -> None:
     _each_active(g, addr, active, nbytes, W, lambda index, where: None)
 
     def one(index: Any, where: Any) -> None:
-        target = Array(g.memory.place_again(g.b, where, nbytes), values.type.width)
+        target = LaneArray(g.memory.place_again(g.b, where, nbytes), values.type.width)
         target.store(g.b, I64(0), g.lanes(values, index, 1))
 
     _each_active(g, addr, active, nbytes, None, one)

@@ -10,11 +10,11 @@ from collections.abc import Callable
 from typing import Final
 
 from rvsim.engine.jit.strips.analysis import is_lanes, lane_number, progression, repetition, slide
-from rvsim.engine.jit.strips.arrays import Array, constant_array, stored_width
+from rvsim.engine.jit.strips.arrays import LaneArray, constant_array, stored_width
 from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.ir.value import Value
 
-Place = Callable[[StripLoops, Value], Array | None]
+Place = Callable[[StripLoops, Value], LaneArray | None]
 Need = Callable[[StripLoops, Value, int], list[tuple[Value, int]]]
 
 MOVES: Final = frozenset({"take", "shuffle", "bitcast"})
@@ -58,27 +58,27 @@ def repeats(node: Value, size: int) -> int | None:
 # -- places
 
 
-def _read_v_place(g: StripLoops, node: Value) -> Array:
+def _read_v_place(g: StripLoops, node: Value) -> LaneArray:
     field, offset, type_ = node.attrs
-    return Array(g.register_pointer(g.register(field) + offset), type_.width)
+    return LaneArray(g.register_pointer(g.register(field) + offset), type_.width)
 
 
-def _read_mask_place(g: StripLoops, node: Value) -> Array:
-    return Array(g.register_pointer(g.register(node.attrs[0])), 1)
+def _read_mask_place(g: StripLoops, node: Value) -> LaneArray:
+    return LaneArray(g.register_pointer(g.register(node.attrs[0])), 1)
 
 
-def _bitcast_place(g: StripLoops, node: Value) -> Array | None:
+def _bitcast_place(g: StripLoops, node: Value) -> LaneArray | None:
     source = node.args[0]
     if source.const is not None and not is_lanes(source):
         octets = source.const.to_bytes(source.type.width // 8, "little")
-        return Array(constant_array(g.b, octets), node.type.width)
+        return LaneArray(constant_array(g.b, octets), node.type.width)
     found = g.in_memory(source) if is_lanes(source) else None
     if found is None or stored_width(found.width) != found.width:
         return None
-    return Array(found.pointer, node.type.width)
+    return LaneArray(found.pointer, node.type.width)
 
 
-def _concat_place(g: StripLoops, node: Value) -> Array | None:
+def _concat_place(g: StripLoops, node: Value) -> LaneArray | None:
     """Register groups one after the other, as segments have them."""
     if any(a.prim != "read_v" for a in node.args):
         return None
@@ -92,7 +92,7 @@ def _concat_place(g: StripLoops, node: Value) -> Array | None:
     return g.in_memory(node.args[0])
 
 
-def _proj_place(g: StripLoops, node: Value) -> Array | None:
+def _proj_place(g: StripLoops, node: Value) -> LaneArray | None:
     source, index = node.args[0], node.attrs[0]
     if source.prim == "call":
         return g.results[id(source)][index] if id(source) in g.results else None

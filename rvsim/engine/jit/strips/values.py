@@ -12,7 +12,7 @@ from typing import Any
 
 from rvsim.engine.jit.strips import analysis
 from rvsim.engine.jit.strips.analysis import is_lanes, lane_number, strip_lanes
-from rvsim.engine.jit.strips.arrays import Array, copy, fill_zero
+from rvsim.engine.jit.strips.arrays import LaneArray, copy, fill_zero
 from rvsim.engine.jit.strips.folds import ARRAY_RULES, SCALAR_RULES
 from rvsim.engine.jit.strips.loops import StripLoops
 from rvsim.engine.jit.strips.places import MOVES, NEEDS, PLACES, by_strips
@@ -85,21 +85,21 @@ class StripValues(StripLoops):
 
     # -- arrays
 
-    def array(self, node: Value) -> Array:
+    def array(self, node: Value) -> LaneArray:
         """All lanes of a value in memory, put there if they are nowhere yet."""
         if node.prim == "proj" and node.args[0].prim == "call":
             self.call_lanes(node.args[0])
         found = None if id(node) in self.partial else self.in_memory(node)
         return found or self.materialise(node)
 
-    def in_memory(self, node: Value) -> Array | None:
+    def in_memory(self, node: Value) -> LaneArray | None:
         """Where the lanes of a value are already."""
         found = self.arrays.get(id(node))
         if found is None and node.prim in PLACES:
             found = PLACES[node.prim](self, node)
         return found
 
-    def materialise(self, node: Value, below: Value | None = None) -> Array:
+    def materialise(self, node: Value, below: Value | None = None) -> LaneArray:
         """Copy the lanes of a value, or those below a limit, into scratch memory."""
         if self.partial.pop(id(node), None) is not None:
             del self.arrays[id(node)]
@@ -118,7 +118,7 @@ class StripValues(StripLoops):
             self.partial[id(node)] = id(below)
         return out
 
-    def fill(self, out: Array, node: Value, size: int, limit: Any) -> None:
+    def fill(self, out: LaneArray, node: Value, size: int, limit: Any) -> None:
         """Store the lanes of a prepared value, up to the strip that `limit` is in."""
 
         def one(start: Any) -> Sequence[Any]:
@@ -133,8 +133,8 @@ class StripValues(StripLoops):
             return
         source, n, width = self.array(node), lane_number(node), node.type.width
         whole, size = self.scratch.array(n + 2 * lanes, width), lanes * width // 8
-        inner = Array(at(self.b, whole.pointer, size), width)
-        behind = Array(at(self.b, inner.pointer, n * width // 8), width)
+        inner = LaneArray(at(self.b, whole.pointer, size), width)
+        behind = LaneArray(at(self.b, inner.pointer, n * width // 8), width)
         fill_zero(self.b, whole, lanes)
         copy(self.b, inner, source, I64(n * width // 8))
         fill_zero(self.b, behind, lanes)
