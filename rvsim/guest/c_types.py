@@ -7,14 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 FloatFormat = Literal["f16", "bf16", "f32", "f64", "f128"]
 
 
 @dataclass(frozen=True, slots=True)
 class Void:
-    """No value; behind a pointer, anything."""
+    """No value; what a pointer to it points to may be anything."""
 
     name: str = "void"
     size: int = 0
@@ -74,7 +74,10 @@ class Array:
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """A member of a structure; a bit field also has its first bit and its width."""
+    """A member of a structure, `offset` bytes from its start.
+
+    A bit field has `bit_size` bits from bit `bit_offset`, 0 to 7, of the byte at `offset` on.
+    """
 
     name: str
     type: Type
@@ -85,21 +88,27 @@ class Field:
 
 @dataclass(slots=True, eq=False)
 class Structure:
-    """A structure or union; its `fields` may point to structures of the same type."""
+    """A structure or union; its `fields` may point to structures of the same type.
+
+    It is equal to itself only.  One that the debug information only declares has no fields and the
+    size 0.  `python_class` is the class of `ctypes` that stands for it, once there is one.
+    """
 
     name: str
     size: int
     alignment: int
     fields: tuple[Field, ...] = field(default=(), repr=False)
     is_union: bool = False
+    python_class: Any = field(default=None, repr=False)
 
 
 @dataclass(frozen=True, slots=True)
 class Vector:
-    """A type of vector registers, such as ``vint32m2_t``; a mask has an `sew` of 1 bit.
+    """A type of vector registers, such as ``vint32m2_t``.
 
-    `lmul_log2` is that of each of the `fields`, of which tuples have more than one.  It takes as
-    many bytes as VLEN says: `size` is 0.
+    Each of its `fields`, of which tuples have more than one, has VLEN * 2^`lmul_log2` / `sew`
+    elements, also in a mask: that of ``vbool8_t`` has an `sew` of 1 bit and an `lmul_log2` of -3.
+    It takes as many bytes as VLEN says: `size` is 0.
     """
 
     name: str
@@ -131,5 +140,28 @@ class Function:
 Type = Void | Integer | Enumeration | Float | Pointer | Array | Structure | Vector | Function
 
 VOID: Final = Void()
+INT: Final = Integer("int", 4, True)
 LONG: Final = Integer("long", 8, True)
 DOUBLE: Final = Float("double", 8, "f64")
+
+
+def alignment_of(type: Type) -> int:
+    """Bytes that addresses of the type are multiples of: at least 1.
+
+    >>> alignment_of(LONG), alignment_of(Array(INT, 5))
+    (8, 4)
+    """
+    while isinstance(type, Array):
+        type = type.element
+    return type.alignment if isinstance(type, Structure) else max(type.size, 1)
+
+
+def promoted(type: Type) -> Type:
+    """What a variadic argument of the type is passed as: small integers as int, float as double.
+
+    >>> promoted(Integer("unsigned char", 1, False)).name
+    'int'
+    """
+    if isinstance(type, Integer | Enumeration) and type.size < INT.size:
+        return INT
+    return DOUBLE if isinstance(type, Float) and type.format == "f32" else type

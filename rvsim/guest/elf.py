@@ -1,8 +1,8 @@
 """Loads RISC-V ELF executables: static ones, and static position-independent ones at a bias.
 
 pyelftools reads the file; this module decides.  The whole file is checked before the first byte
-goes into guest memory; what is wrong with it is an `ElfError` that names the file.  Symbols, lines
-and attributes are for people: where their tables are damaged, they just aren't known.
+goes into guest memory; what is wrong with it is an `ElfError` that names the file.  Symbols, lines,
+types and attributes are for people: where their tables are damaged, they just aren't known.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from itertools import pairwise
 from typing import TYPE_CHECKING, Any, Final
 
 from rvsim.errors import RvsimError
+from rvsim.guest.debug_types import DebugTypes
 from rvsim.guest.lines import Lines
 from rvsim.guest.segments import Segment, place_as_linux, place_on_bare_metal
 from rvsim.guest.symbols import Symbols
@@ -59,8 +60,8 @@ class Image:
 
     `data_end` is the first address after the last segment, where the heap may begin.  `arch` is
     the ``Tag_RISCV_arch`` string of the file's attributes, such as ``rv64i2p1_m2p0``.  `interp`
-    names the dynamic loader of a program that needs one.  `symbols` and `lines` are decoded when
-    they are first asked.  `source` is None for an executable that was given as bytes, and
+    names the dynamic loader of a program that needs one.  `symbols`, `lines` and `types` are
+    decoded when they are first asked.  `source` is None for an executable given as bytes, and
     `why_unnamed` says why symbols are missing that the file has.
     """
 
@@ -80,6 +81,7 @@ class Image:
     why_unnamed: str | None = None
     symbols: Symbols = field(default_factory=Symbols, repr=False, compare=False)
     lines: Lines = field(default_factory=Lines, repr=False, compare=False)
+    types: DebugTypes = field(default_factory=DebugTypes, repr=False, compare=False)
 
     @property
     def tohost(self) -> int | None:
@@ -188,6 +190,7 @@ def _load(name: str, data: bytes, memory: Memory, below: int | None) -> Image:
         lines=Lines(
             sections.content, lambda addr: any(s.addr <= addr < s.end for s in segments), bias
         ),
+        types=DebugTypes(sections.content, bias),
     )
     (place_on_bare_metal if is_bare else place_as_linux)(data, segments, memory)
     return image

@@ -13,10 +13,10 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
-from inspect import signature
 from io import SEEK_CUR
 from typing import IO, TYPE_CHECKING, Any, Final
 
+from rvsim.guest.debug_sections import Section, Span, dwarf_info, spans
 from rvsim.guest.file_limits import MOST_DEBUG_READS, MOST_LINE_OPERATIONS, Budget, TooLarge
 from rvsim.guest.line_program import LineRows, sequences
 from rvsim.hart.words import WORD_MASK
@@ -31,9 +31,6 @@ _USED: Final = frozenset(
     f".debug_{name}"
     for name in ("info", "abbrev", "line", "line_str", "str", "str_offsets", "addr", "ranges")
 ) | {".debug_rnglists"}
-
-Span = tuple[int, int]
-Section = Callable[[str], bytes]
 
 
 @dataclass(slots=True)
@@ -98,37 +95,24 @@ class Lines:
         from rvsim.guest.sections import DAMAGE
 
         tables: dict[int, _LineTable] = {}
-        spans: list[tuple[Span, _LineTable]] = []
+        by_span: list[tuple[Span, _LineTable]] = []
         others: list[_LineTable] = []
         with suppress(*DAMAGE):
             for unit in self._info.iter_CUs():
                 with suppress(*DAMAGE):
                     offset = unit.get_top_DIE().attributes["DW_AT_stmt_list"].value
                     table = tables.setdefault(offset, _LineTable(unit, offset))
-                    found = _spans(self._info, unit)
-                    spans += [(span, table) for span in found]
+                    found = spans(self._info, unit)
+                    by_span += [(span, table) for span in found]
                     if not found and table not in others:
                         others.append(table)
         self._look_at_reads()
-        return sorted(spans, key=lambda span: span[0]), others
+        return sorted(by_span, key=lambda span: span[0]), others
 
     @cached_property
     def _info(self) -> DWARFInfo:
         """pyelftools' view of the debug sections, read with one budget."""
-        from elftools.dwarf.dwarfinfo import DebugSectionDescriptor, DwarfConfig, DWARFInfo
-
-        from rvsim.guest.sections import Reader
-
-        descriptors = {}
-        for parameter in signature(DWARFInfo).parameters:  # debug_info_sec for .debug_info …
-            name = "." + parameter.removesuffix("_sec")
-            if parameter.endswith("_sec"):
-                data = self._content(name) if name in _USED else b""
-                reader = Reader(data, self._reads)
-                descriptors[parameter] = (
-                    DebugSectionDescriptor(reader, name, 0, len(data), 0) if data else None
-                )
-        return DWARFInfo(DwarfConfig(True, "RISC-V", 8), **descriptors)
+        return dwarf_info(self._content, _USED, self._reads)
 
     def _content(self, name: str) -> bytes:
         try:
@@ -177,35 +161,6 @@ def _header(program: LineProgram) -> Mapping[str, Any]:
     """The header of a program; before DWARF 4 all places have one operation."""
     header = {name: program.header[name] for name in program.header}
     return {"maximum_operations_per_instruction": 1} | header
-
-
-def _spans(info: DWARFInfo, unit: CompileUnit) -> list[Span]:
-    """The addresses that a unit says it has (DWARF 5, 3.1.1 and 2.17)."""
-    from rvsim.guest.sections import DAMAGE
-
-    found: list[Span] = []
-    with suppress(*DAMAGE):
-        attributes = unit.get_top_DIE().attributes
-        low = attributes["DW_AT_low_pc"].value if "DW_AT_low_pc" in attributes else 0
-        if "DW_AT_ranges" in attributes:
-            found += _listed(info, unit, attributes["DW_AT_ranges"].value, low)
-        elif "DW_AT_high_pc" in attributes:
-            high = attributes["DW_AT_high_pc"]
-            found.append((low, high.value + (0 if high.form.startswith("DW_FORM_addr") else low)))
-    return found
-
-
-def _listed(info: DWARFInfo, unit: CompileUnit, offset: int, base: int) -> Iterator[Span]:
-    from elftools.dwarf.ranges import BaseAddressEntry
-
-    lists = info.range_lists()
-    assert lists is not None
-    for entry in lists.get_range_list_at_offset(offset, unit):
-        if isinstance(entry, BaseAddressEntry):
-            base = entry.base_address
-        else:
-            start = 0 if entry.is_absolute else base
-            yield start + entry.begin_offset, start + entry.end_offset
 
 
 def _program(info: DWARFInfo, table: _LineTable) -> tuple[LineProgram, list[str]]:
