@@ -142,7 +142,9 @@ Type = Void | Integer | Enumeration | Float | Pointer | Array | Structure | Vect
 VOID: Final = Void()
 INT: Final = Integer("int", 4, True)
 LONG: Final = Integer("long", 8, True)
+FLOAT: Final = Float("float", 4, "f32")
 DOUBLE: Final = Float("double", 8, "f64")
+LONG_DOUBLE: Final = Float("long double", 16, "f128")
 
 
 def alignment_of(type: Type) -> int:
@@ -154,6 +156,12 @@ def alignment_of(type: Type) -> int:
     while isinstance(type, Array):
         type = type.element
     return type.alignment if isinstance(type, Structure) else max(type.size, 1)
+
+
+def complex_of(part: Float) -> Structure:
+    """The complex numbers of a format: passed as a structure of two (psABI)."""
+    fields = (Field("real", part, 0), Field("imag", part, part.size))
+    return Structure(f"{part.name} _Complex", 2 * part.size, part.size, fields)
 
 
 def promoted(type: Type) -> Type:

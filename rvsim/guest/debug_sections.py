@@ -70,6 +70,28 @@ def _listed(info: DWARFInfo, unit: CompileUnit, offset: int, base: int) -> Itera
             yield start + entry.begin_offset, start + entry.end_offset
 
 
+def entries_in(parent: DIE, reads: Budget, inside: Collection[str] = ()) -> Iterator[DIE]:
+    """The entries directly in another one, and those in parts of it with a tag of `inside`.
+
+    They are read in the order of the file, so that links in it cannot lead in circles.  Each one
+    that is passed, also within others, costs one of `reads`.
+    """
+    if not parent.has_children:
+        return
+    is_wanted = [True]
+    entry = parent
+    while is_wanted:
+        reads.spend(1)
+        entry = parent.cu.get_DIE_from_refaddr(entry.offset + entry.size)
+        if entry.is_null():
+            is_wanted.pop()
+            continue
+        if is_wanted[-1]:
+            yield entry
+        if entry.has_children:
+            is_wanted.append(is_wanted[-1] and entry.tag in inside)
+
+
 def text_of(entry: DIE) -> str:
     """The name of an entry; empty if it has none."""
     name = entry.attributes.get("DW_AT_name")

@@ -13,7 +13,15 @@ from typing import TYPE_CHECKING, Final, TypeVar
 
 from rvsim.errors import RvsimError, did_you_mean
 from rvsim.guest.c_types import Function, Structure, Type
-from rvsim.guest.debug_sections import Section, Span, dwarf_info, origin_with, spans, text_of
+from rvsim.guest.debug_sections import (
+    Section,
+    Span,
+    dwarf_info,
+    entries_in,
+    origin_with,
+    spans,
+    text_of,
+)
 from rvsim.guest.file_limits import MOST_TYPE_READS, Budget, TooLarge
 from rvsim.hart.words import WORD_MASK
 from rvsim.printable import printable
@@ -142,7 +150,7 @@ class DebugTypes:
     def _reader(self) -> TypeReader:
         from rvsim.guest.type_reader import TypeReader
 
-        return TypeReader()
+        return TypeReader(self._reads)
 
     @property
     def _units(self) -> Iterator[_Entries]:
@@ -168,7 +176,7 @@ class DebugTypes:
         if unit.cu_offset not in self._scanned:
             found = self._scanned[unit.cu_offset] = _Entries()
             try:
-                _scan(unit.get_top_DIE(), found)
+                _scan(unit.get_top_DIE(), found, self._reads)
             except DAMAGE as error:
                 self._note(error)
         return self._scanned[unit.cu_offset]
@@ -181,16 +189,15 @@ class DebugTypes:
             return b""
 
     def _note(self, error: BaseException) -> None:
-        too_much = self._reads.text if self._reads.is_overdrawn else None
-        self.why_unknown = self.why_unknown or too_much or f"damaged debug info: {error!r}"
+        if self.why_unknown is None:
+            why = f"debug info that cannot be used: {error}" if str(error) else "damaged debug info"
+            self.why_unknown = self._reads.text if self._reads.is_overdrawn else why
 
 
-def _scan(parent: DIE, unit: _Entries) -> None:
-    """Gather what a unit or a namespace in it has."""
-    for entry in parent.iter_children():
-        if entry.tag == "DW_TAG_namespace":
-            _scan(entry, unit)
-        elif entry.tag == "DW_TAG_subprogram":
+def _scan(top: DIE, unit: _Entries, reads: Budget) -> None:
+    """Gather what a unit and the namespaces in it have."""
+    for entry in entries_in(top, reads, inside=("DW_TAG_namespace",)):
+        if entry.tag == "DW_TAG_subprogram":
             _add_function(entry, unit)
         elif entry.tag == "DW_TAG_variable":
             for name in _names(entry):
@@ -236,8 +243,8 @@ def _signature(reader: TypeReader, entry: DIE) -> Function | None:
     convention = entry.attributes.get("DW_AT_calling_convention")
     if convention is not None and convention.value == _NOCALL:
         return None
-    while "DW_AT_abstract_origin" in entry.attributes:  # its parameters have the types
-        entry = entry.get_DIE_from_attribute("DW_AT_abstract_origin")
+    if "DW_AT_abstract_origin" in entry.attributes:
+        entry = entry.get_DIE_from_attribute("DW_AT_abstract_origin")  # its parameters have types
     return reader.function(entry)
 
 

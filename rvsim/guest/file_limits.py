@@ -17,8 +17,8 @@ MOST_HEADER_READS: Final = 100_000
 MOST_DEBUG_READS: Final = 150_000
 """Fields that it reads of debug information: about a second, or 10,000 units."""
 
-MOST_TYPE_READS: Final = 600_000
-"""Fields that it reads of them where types are asked for: a few seconds, or 50,000 entries."""
+MOST_TYPE_READS: Final = 300_000
+"""Fields that it reads of it where types are asked for: two seconds, or 30,000 entries."""
 
 DEEPEST_TYPE: Final = 64
 """Types that a type is made of, each part of the one before."""

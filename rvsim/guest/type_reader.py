@@ -16,6 +16,9 @@ from elftools.common.exceptions import DWARFError
 from elftools.dwarf.die import DIE
 
 from rvsim.guest.c_types import (
+    DOUBLE,
+    FLOAT,
+    LONG_DOUBLE,
     VOID,
     Array,
     Enumeration,
@@ -30,9 +33,10 @@ from rvsim.guest.c_types import (
     Type,
     Vector,
     alignment_of,
+    complex_of,
 )
-from rvsim.guest.debug_sections import origin_with, text_of
-from rvsim.guest.file_limits import DEEPEST_TYPE
+from rvsim.guest.debug_sections import entries_in, origin_with, text_of
+from rvsim.guest.file_limits import DEEPEST_TYPE, Budget
 from rvsim.guest.sections import DAMAGE
 
 _POINTERS: Final = frozenset(
@@ -46,7 +50,13 @@ _STRUCTURES: Final = frozenset(
 )
 _NOT_TYPES_OF_THEIR_OWN: Final = _QUALIFIERS | {"DW_TAG_typedef", "DW_TAG_array_type"}
 _ATE_BOOLEAN, _ATE_COMPLEX_FLOAT, _ATE_FLOAT, _ATE_SIGNED, _ATE_SIGNED_CHAR = 2, 3, 4, 5, 6
+_BY_REFERENCE: Final = 4
+"""Calling convention of a structure (DWARF 5, 5.7.1.1)."""
+
 _FORMATS: Final[dict[int, FloatFormat]] = {2: "f16", 4: "f32", 8: "f64", 16: "f128"}
+_PARTS: Final = {2 * part.size: part for part in (FLOAT, DOUBLE, LONG_DOUBLE)}
+"""Of complex numbers, by the size of the whole."""
+
 _MOST_BYTES: Final = 1 << 48
 _NO_BOUND: Final = {(1 << bits) - 1 for bits in (8, 16, 32, 64)} | {-1}
 """Upper bounds of arrays that have none."""
@@ -67,9 +77,14 @@ class TypeReader:
     be as long as it likes.
     """
 
-    def __init__(self) -> None:
+    def __init__(self, reads: Budget) -> None:
+        self._reads = reads
         self._known: dict[int, Type] = {}
         self._without_fields: dict[int, DIE] = {}
+        self._declared: set[int] = set()
+        self._by_reference: set[int] = set()
+        """Structures, as identities, that C++ always passes by reference."""
+
         self._depth = 0
 
     def finish(self) -> None:
@@ -136,7 +151,7 @@ class TypeReader:
     def _shell(self, entry: DIE, name: str) -> Type:
         """A structure whose fields nobody needs yet; without a name of its own it gets this one."""
         if entry.offset not in self._known:
-            self._known[entry.offset] = _shell(entry, name)
+            self._known[entry.offset] = self._new(entry, name)
             self._without_fields[entry.offset] = entry
         return self._known[entry.offset]
 
@@ -155,7 +170,7 @@ class TypeReader:
 
     def _array(self, entry: DIE) -> Type:
         element = self.of(entry)
-        counts = [_count(each) for each in _children(entry, "DW_TAG_subrange_type")]
+        counts = [_count(each) for each in self._children(entry, "DW_TAG_subrange_type")]
         is_vector = "DW_AT_GNU_vector" in entry.attributes
         if is_vector and counts == [None]:
             return _SCALABLE
@@ -170,7 +185,7 @@ class TypeReader:
     def _enumeration(self, entry: DIE) -> Enumeration:
         values = {
             text_of(each): _number(each, "DW_AT_const_value")
-            for each in _children(entry, "DW_TAG_enumerator")
+            for each in self._children(entry, "DW_TAG_enumerator")
         }
         base = self.of(entry)
         signed = base.signed if isinstance(base, Integer) else min(values.values(), default=0) < 0
@@ -179,25 +194,57 @@ class TypeReader:
     def function(self, entry: DIE) -> Function:
         """What a subprogram or a type of functions takes and returns."""
         found = []
-        for number, each in enumerate(_children(entry, "DW_TAG_formal_parameter"), start=1):
-            found.append(Parameter(text_of(each) or f"argument {number}", self._said(each)))
-        is_variadic = any(_children(entry, "DW_TAG_unspecified_parameters"))
-        result = self.of(origin_with(entry, "DW_AT_type"))
-        name = text_of(origin_with(entry, "DW_AT_name")) or "function"
-        return Function(result, tuple(found), is_variadic, name)
+        for number, each in enumerate(self._children(entry, "DW_TAG_formal_parameter"), start=1):
+            found.append(
+                Parameter(text_of(each) or f"argument {number}", self._passed(each, must=True))
+            )
+        is_variadic = any(self._children(entry, "DW_TAG_unspecified_parameters"))
+        result = self._passed(origin_with(entry, "DW_AT_type"))
+        of = text_of(origin_with(entry, "DW_AT_name")) or "function"
+        return Function(result, tuple(found), is_variadic, of)
+
+    def _passed(self, entry: DIE, *, must: bool = False) -> Type:
+        """The type of a parameter or result; only results may have none."""
+        found = self._said(entry) if must or _has_type(entry) else VOID
+        if id(found) in self._by_reference:
+            raise DWARFError(f"{found.name} is passed as C++ says")
+        return found
 
     def _said(self, entry: DIE) -> Type:
+        """The type of what has a value of it."""
         if not _has_type(entry):
-            raise DWARFError("a parameter without a type")
-        return self.of(entry)
+            raise DWARFError(f"no type of {text_of(entry)}")
+        found = part = self.of(entry)
+        while isinstance(part, Array):
+            part = part.element
+        if id(part) in self._declared:
+            raise DWARFError(f"{part.name} is only declared")
+        return found
+
+    def _children(self, entry: DIE, *tags: str) -> Iterator[DIE]:
+        return (child for child in entries_in(entry, self._reads) if child.tag in tags)
+
+    def _new(self, entry: DIE, name: str = "") -> Structure:
+        """A structure without fields."""
+        is_union, is_declared = entry.tag == "DW_TAG_union_type", _is_declared(entry)
+        size = 0 if is_declared else _number(entry, "DW_AT_byte_size")
+        made = Structure(text_of(entry) or name, size, 1, is_union=is_union)
+        convention = entry.attributes.get("DW_AT_calling_convention")
+        if is_declared:
+            self._declared.add(id(made))
+        if convention is not None and convention.value == _BY_REFERENCE:
+            self._by_reference.add(id(made))
+        return made
 
     def _structure(self, entry: DIE) -> Structure:
         found = self._known.get(entry.offset)
-        made = found if isinstance(found, Structure) else _shell(entry)
+        made = found if isinstance(found, Structure) else self._new(entry)
         self._known[entry.offset] = made
-        if "DW_AT_declaration" in entry.attributes:
+        if _is_declared(entry):
             return made
-        members = [m for m in _children(entry, "DW_TAG_member", "DW_TAG_inheritance") if _is_in(m)]
+        members = [
+            m for m in self._children(entry, "DW_TAG_member", "DW_TAG_inheritance") if _is_in(m)
+        ]
         fields = tuple(self._field(member, made.size) for member in members)
         made.fields = fields
         if _contains(made, made):
@@ -223,18 +270,12 @@ class TypeReader:
         return Field(name, kind, offset)
 
 
-def _shell(entry: DIE, name: str = "") -> Structure:
-    is_union = entry.tag == "DW_TAG_union_type"
-    size = 0 if "DW_AT_declaration" in entry.attributes else _number(entry, "DW_AT_byte_size")
-    return Structure(text_of(entry) or name, size, 1, is_union=is_union)
+def _is_declared(entry: DIE) -> bool:
+    return "DW_AT_declaration" in entry.attributes
 
 
 def _has_type(entry: DIE) -> bool:
     return "DW_AT_type" in entry.attributes
-
-
-def _children(entry: DIE, *tags: str) -> Iterator[DIE]:
-    return (child for child in entry.iter_children() if child.tag in tags)
 
 
 def _number(entry: DIE, name: str, default: int | None = None) -> int:
@@ -255,9 +296,7 @@ def _base(entry: DIE) -> Type:
     if encoding == _ATE_FLOAT:
         return _float(name, size)
     if encoding == _ATE_COMPLEX_FLOAT:
-        part = _float(name, size // 2)
-        fields = (Field("real", part, 0), Field("imag", part, part.size))
-        return Structure(name, size, part.size, fields)
+        return complex_of(_PARTS[size])
     if not 0 < size <= 16:
         raise DWARFError(f"{name} of {size} bytes")
     if encoding == _ATE_BOOLEAN:

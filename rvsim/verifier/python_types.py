@@ -10,8 +10,10 @@ import numpy as np
 
 from rvsim.guest.c_types import (
     DOUBLE,
+    FLOAT,
     INT,
     LONG,
+    LONG_DOUBLE,
     VOID,
     Array,
     Field,
@@ -23,6 +25,7 @@ from rvsim.guest.c_types import (
     Structure,
     Type,
     alignment_of,
+    complex_of,
 )
 from rvsim.verifier.scalars import BOOL, shown
 
@@ -33,14 +36,13 @@ _INTEGERS: Final = {
     **{(4, True): INT, (4, False): Integer("unsigned int", 4, False)},
     **{(8, True): LONG, (8, False): Integer("unsigned long", 8, False)},
 }
-_FLOAT: Final = Float("float", 4, "f32")
 _FLOATS: Final = {
     **{"float16": Float("_Float16", 2, "f16"), "bfloat16": Float("__bf16", 2, "bf16")},
-    **{"float32": _FLOAT, "float64": DOUBLE},
+    **{"float32": FLOAT, "float64": DOUBLE},
 }
 _OF_CTYPES: Final[dict[str, Type]] = {
-    **{"?": BOOL, "c": _CHAR, "u": INT, "f": _FLOAT, "d": DOUBLE},
-    **{"g": Float("long double", 16, "f128"), "P": Pointer(VOID)},
+    **{"?": BOOL, "c": _CHAR, "u": INT, "f": FLOAT, "d": DOUBLE},
+    **{"g": LONG_DOUBLE, "P": Pointer(VOID)},
     **{"z": Pointer(_CHAR), "Z": Pointer(INT)},
 }
 _CALLBACK: Final = ctypes.CFUNCTYPE(None).__mro__[1]
@@ -170,7 +172,7 @@ def _of_dtype(dtype: np.dtype[Any]) -> Type:
     if dtype.name.startswith("float8"):  # C has no such type: kernels take them as bytes
         return _INTEGERS[1, False]
     if dtype.kind == "c" and dtype.itemsize in (8, 16):
-        return _complex(_FLOATS[f"float{4 * dtype.itemsize}"])
+        return complex_of(_FLOATS[f"float{4 * dtype.itemsize}"])
     if dtype.kind == "b":
         return BOOL
     if dtype.kind in "iu":
@@ -184,11 +186,6 @@ def _of_record(dtype: np.dtype[Any]) -> Structure:
     made = [Field(name, _of_dtype(each), offset) for name, each, offset in fields]
     alignment = max((alignment_of(f.type) for f in made), default=1) if dtype.isalignedstruct else 1
     return Structure("record", dtype.itemsize, alignment, tuple(made))
-
-
-def _complex(part: Float) -> Structure:
-    fields = (Field("real", part, 0), Field("imag", part, part.size))
-    return Structure(f"{part.name} _Complex", 2 * part.size, part.size, fields)
 
 
 _OF_CLASSES: Final[tuple[tuple[type, Callable[[Any], Type]], ...]] = (
