@@ -1,6 +1,6 @@
-"""The command ``rvsim``: exit codes, and one line for whatever goes wrong.
+"""The command ``rvsim``: exit codes, and one line for each error.
 
-Results go to stdout; progress, notes and errors to stderr, each line of them as ``rvsim: …``.
+Results go to stdout; progress, notes and errors go to stderr, as lines that begin with ``rvsim:``.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ USAGE: Final = 2
 INTERNAL: Final = 125
 INTERRUPTED: Final = 130
 BROKEN_PIPE: Final = 141
-"""128 + SIGPIPE: what a shell shows for a program whose reader has gone away."""
+"""128 + SIGPIPE: the code that a shell shows for a program whose reader is gone."""
 _CANNOT_WRITE: Final = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EIO, errno.EBADF})
-"""What stdout answers; files that cannot be written are an `RvsimError` where they are written."""
+"""Errors of writing to stdout; other files raise `RvsimError` where they are written."""
 
 
 def main(args: Sequence[str] | None = None) -> NoReturn:
@@ -42,9 +42,9 @@ def main(args: Sequence[str] | None = None) -> NoReturn:
 
 
 def _open_streams() -> None:
-    """Streams that are closed (``>&-``) are None: stdout becomes one that can't be written to.
+    """Replace closed streams (``>&-``), which are None; writing to a closed stdout is an error.
 
-    What the terminal's encoding has no character for is shown as a question mark.
+    Characters outside the terminal's encoding become question marks.
     """
     if sys.stdout is None:
         sys.stdout = open(os.open(os.devnull, os.O_RDONLY), "w", encoding="utf-8")  # noqa: SIM115
@@ -55,7 +55,7 @@ def _open_streams() -> None:
 
 
 def run(args: list[str]) -> int:
-    """Run the command line; the exit code."""
+    """Run the command line; returns the exit code."""
     if not args:
         click.echo(
             rvsim.get_help(click.Context(rvsim, info_name="rvsim", **rvsim.context_settings)),
@@ -63,7 +63,7 @@ def run(args: list[str]) -> int:
         )
         return USAGE
     try:
-        # Not rvsim.main(), which has its own ideas of broken pipes and Ctrl-C.
+        # Not rvsim.main(), which handles broken pipes and Ctrl-C in another way.
         with rvsim.make_context("rvsim", args) as ctx:
             result = rvsim.invoke(ctx)
         return result if isinstance(result, int) else 0
@@ -90,7 +90,7 @@ def run(args: list[str]) -> int:
 
 
 def _say(text: str) -> None:
-    """On stderr; where that cannot be written to, the exit code has to tell."""
+    """Print a line to stderr; if that fails, the exit code must be enough."""
     with suppress(OSError):
         click.echo(printable_lines(f"rvsim: {text}"), err=True)
 
@@ -101,7 +101,7 @@ def _fail(text: str) -> int:
 
 
 def _usage_text(error: click.ClickException) -> str:
-    """click's message in the form of rvsim's own: no capital, no full stop, then the way out."""
+    """click's message in rvsim's form: no capital, no full stop, then a suggestion."""
     if isinstance(error, click.exceptions.NoSuchOption):
         return f"no such option '{error.option_name}'{_suggestion(error.possibilities)}"
     text = " ".join(error.format_message().split()).rstrip(".")
@@ -119,13 +119,13 @@ def _cannot_write(error: OSError) -> int:
 
 
 def _reader_gone() -> int:
-    """Nobody reads stdout: end quietly, also when Python flushes it at its exit."""
+    """Nobody reads stdout: end quietly, also when Python flushes it at exit."""
     _discard_output()
     return BROKEN_PIPE
 
 
 def _discard_output() -> None:
-    """What a stream cannot take is no second error, and none at Python's exit."""
+    """Discard output that a stream cannot take, so that Python's exit makes no second error."""
     nowhere = os.open(os.devnull, os.O_WRONLY)
     for stream in (sys.stdout, sys.stderr):
         try:

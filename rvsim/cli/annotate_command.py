@@ -37,10 +37,10 @@ def command(
 ) -> int:  # fmt: skip
     """Run a RISC-V executable, and show a function with the cycles of each instruction.
 
-    Without FUNCTION it is the function that takes most cycles.  Loops are marked at the left of the
-    addresses.  After the code, each loop has a line: what an iteration takes, and what it would
-    take if only the issue width, the vector unit, the load/store unit or the longest chain of
-    dependences limited it.  What the program writes goes to stderr; the exit code is that of rvsim
+    Without FUNCTION it is the function with most cycles.  Loops are marked at the left of the
+    addresses.  After the code, each loop has a table: the cycles that an iteration takes, and those
+    it would take if only the issue width, the vector unit, the load/store unit or the longest chain
+    of dependences limited it.  The program's output goes to stderr; the exit code is that of rvsim
     run.
     """
     from rvsim.cli.annotation import annotation_json, annotation_lines, show_loops

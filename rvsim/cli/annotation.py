@@ -17,7 +17,7 @@ from rvsim.perf.wording import loop_in_words, number, share, waits
 _WAITS: Final = "mostly waits for"
 _SHOWN_LINKS: Final = 3
 _HOT: Final = 0.1
-"""The share of the cycles from which on an instruction is shown as hot."""
+"""The share of the cycles above which an instruction is bold."""
 
 Place = tuple[str, int]
 
@@ -25,9 +25,9 @@ Place = tuple[str, int]
 def annotation_lines(
     part: Profile, whole: Profile, loops: Sequence[Loop], sources: Sources
 ) -> Iterator[str]:
-    """The instructions that ran, with source lines between them where the file tells them.
+    """The instructions that ran, with source lines between them if the file has any.
 
-    Those that take much are bold on a terminal.
+    Hot instructions are bold on a terminal.
     """
     names = ", ".join(region.name for region in part.regions)
     of_all = f"{share(part.cycles, whole.cycles)} of the program's {number(whole.cycles)}"
@@ -58,7 +58,7 @@ def _counts(site: Site, part: Profile) -> str:
 
 
 def _columns(loops: Sequence[Loop]) -> list[list[Loop]]:
-    """The loops by how many others they are inside of."""
+    """The loops by depth: the number of other loops that contain them."""
     columns: list[list[Loop]] = []
     for loop in loops:
         depth = sum(loop.pcs < other.pcs for other in loops)
@@ -68,7 +68,7 @@ def _columns(loops: Sequence[Loop]) -> list[list[Loop]]:
 
 
 def _mark(site: Site, column: Sequence[Loop]) -> str:
-    """A piece of the line that holds the instructions of a loop together."""
+    """A piece of the line that marks the instructions of a loop."""
     for loop in column:
         if site.pc in loop.pcs:
             first, last = site.pc == loop.start, site.end == loop.end
@@ -80,7 +80,7 @@ def _mark(site: Site, column: Sequence[Loop]) -> str:
 
 
 def show_loops(part: Profile, loops: Sequence[Loop]) -> None:
-    """What an iteration takes, what it would take under each bound, and which of them binds."""
+    """Print the cycles of an iteration, the bounds of each loop, and the bound that limits it."""
     for loop in loops:
         found = bounds(part.core, loop)
         head = f"loop {loop.start:x}-{loop.end:x}: {loop.iterations:,} iterations"
@@ -93,14 +93,14 @@ def show_loops(part: Profile, loops: Sequence[Loop]) -> None:
 
 
 def _links(found: Bounds) -> str:
-    """The instructions of the chain, the first few of them."""
+    """The first few instructions of the chain."""
     links = found.chain.links if found.chain is not None else ()
     shown = [f"{s.pc:x} {disassemble(s.decoded)}" for s in links[:_SHOWN_LINKS]]
     return " -> ".join(shown) + (f" -> {len(links)} in all" if len(links) > len(shown) else "")
 
 
 def annotation_json(part: Profile, loops: Sequence[Loop]) -> dict[str, Any]:
-    """All of it as plain data."""
+    """The annotation as plain data."""
     return part.as_json() | {
         "instructions_by_address": [_site_json(site, part) for site in part.sites],
         "loops": [_loop_json(loop, bounds(part.core, loop)) for loop in loops],

@@ -25,7 +25,7 @@ _FAILED = 1
 def command(ctx: click.Context, /, files: tuple[str, ...], json: str | None, **others: Any) -> int:
     """Run RISC-V executables, or bundled kernels, and compare what they spend their cycles on.
 
-    What the programs write is shown only of those that fail; then the exit code is 1.
+    Only the output of programs that fail is shown; then the exit code is 1.
     """
     from rvsim.cli.cycle_output import labels, measured, output
     from rvsim.cli.cycle_tables import show_comparison

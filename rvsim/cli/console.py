@@ -1,4 +1,4 @@
-"""Notes and tables for people; escape sequences only where a terminal shows them."""
+"""Notes and tables for users; escape sequences only on a terminal."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WIDTH_WITHOUT_TERMINAL: Final = 120
 
 
 def note(text: str) -> None:
-    """A line on stderr that is no error."""
+    """Print a note: a line on stderr that is no error."""
     click.echo(printable_lines(f"rvsim: note: {text}"), err=True)
 
 
@@ -35,21 +35,21 @@ def table(*columns: str, right: tuple[str, ...] = ()) -> Table:
 
 
 def width() -> int:
-    """Columns that stdout has."""
+    """The number of columns of stdout."""
     return shutil.get_terminal_size().columns if sys.stdout.isatty() else _WIDTH_WITHOUT_TERMINAL
 
 
 def bold(text: str) -> str:
-    """The text for stdout, in bold on a terminal that may have it."""
+    """The text for stdout, in bold on a terminal without NO_COLOR."""
     if sys.stdout.isatty() and not os.environ.get("NO_COLOR"):
         return click.style(text, bold=True)
     return text
 
 
 def show(shown: Table, *, stderr: bool = False, apart: bool = False) -> None:
-    """Print a table, with an empty line above it if it stands `apart` from the last one.
+    """Print a table, with an empty line above it if `apart`.
 
-    Files and pipes, and terminals under NO_COLOR, get plain text.
+    Files, pipes, and terminals with NO_COLOR get plain text.
     """
     from rich.console import Console
 

@@ -28,25 +28,25 @@ def cycle_options(command: _F) -> _F:
         click.option(
             "--allow-unknown",
             is_flag=True,
-            help="Count instructions that the core has no numbers for as 0 cycles.",
+            help="Count 0 cycles for instructions for which the core has no numbers.",
         ),
         click.option(
             "--roi",
             multiple=True,
             metavar="SYMBOL|ADDR-ADDR",
-            help="Count the instructions there only, not what they call; may be repeated.",
+            help="Count only the instructions there, not the functions they call; may be repeated.",
         ),
         click.option(
             "--core-set",
             multiple=True,
             metavar="NAME=VALUE|FILE",
-            help="Change a number of the core, as in l1d.size=64K, or those of a .toml file.",
+            help="Change a number of the core, as in l1d.size=64K, or the numbers in a .toml file.",
         ),
         click.option(
             "--core",
             metavar="NAME|FILE",
-            help="The core whose cycles are counted, if not that of the CPU: see rvsim list cores,"
-            " or a .toml file.",
+            help="The core whose cycles to count, instead of the CPU's own: a name (see rvsim list"
+            " cores) or a .toml file.",
         ),
     ):
         command = option(command)
@@ -57,18 +57,18 @@ def json_option(command: _F) -> _F:
     return click.option(
         "--json",
         metavar="FILE",
-        help="Write the result as JSON; - is stdout, in place of the text.",
+        help="Write the result as JSON; - writes to stdout instead of the text.",
     )(command)
 
 
 class NoTotal(RvsimError):
-    """An instruction that ran has no cycles, so that a sum would be wrong."""
+    """The core has no numbers for an instruction that ran, so a total would be wrong."""
 
     exit_code = 1
 
 
 def note_unknown(machine: Machine) -> None:
-    """Say for which instructions that ran, or stand beside those, there are no numbers."""
+    """Print a note that names the translated instructions for which the core has no numbers."""
     if machine.cost is not None and machine.cost.unknown:
         names = ", ".join(sorted(machine.cost.unknown))
         note(f"{machine.cost.core.name} has no numbers for {names}: 0 cycles")
@@ -76,7 +76,7 @@ def note_unknown(machine: Machine) -> None:
 
 @dataclass(frozen=True)
 class CycleOptions:
-    """What to count, and as which core: that of the `cpu`, unless another one is named."""
+    """What to count, and for which core: `core`, or else that of the `cpu`."""
 
     core: str | None
     core_set: tuple[str, ...]
@@ -85,18 +85,18 @@ class CycleOptions:
     cpu: str = DEFAULT_CPU
 
     def refuse_without(self, option: str) -> None:
-        """A usage error if any of these was given: they say nothing without that option."""
+        """A usage error if any of these options was given: they need `option`."""
         for name in ("core", "core_set", "roi", "allow_unknown"):
             if getattr(self, name):
                 raise click.UsageError(f"--{name.replace('_', '-')} needs {option}")
 
     def with_roi(self, text: str) -> CycleOptions:
-        """The same for one region."""
+        """The same options with one region."""
         return replace(self, roi=(text,))
 
     @cached_property
     def loaded_core(self) -> Core:
-        """The core, with what is set of it; says so, once, where it is not that of the CPU."""
+        """The core with its overrides; prints a note, once, if it is not the CPU's own."""
         from rvsim.cost import load_core
 
         found = load_core(self.core or core_of(self.cpu), self.core_set)
@@ -105,7 +105,10 @@ class CycleOptions:
         return found
 
     def on(self, machine: Machine) -> Callable[[], tuple[Profile, Profile]]:
-        """Look up the regions in a loaded program; the call gives its profile and theirs."""
+        """Look up the regions in a loaded program; returns a function that makes the profiles.
+
+        The first profile is of the whole program, the second of the regions.
+        """
         from rvsim.perf import find_region, profile
 
         assert machine.image is not None
@@ -123,7 +126,7 @@ class CycleOptions:
         return measure
 
     def _check(self, found: Profile) -> None:
-        """Refuse, or note, what is unknown."""
+        """Refuse a profile with unknown instructions, or print a note."""
         if not found.unknown:
             return
         names = ", ".join(f"{name} ({n:,} executed)" for name, n in found.unknown.most_common())

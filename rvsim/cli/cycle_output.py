@@ -1,4 +1,4 @@
-"""Runs for the sake of their cycles, and their results as JSON."""
+"""Runs that count cycles, and their results as JSON."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ Write = Callable[[str, dict[str, Any]], None]
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """A program that has run: its profile, as a whole and within the regions of interest."""
+    """A program that ran: its profile as a whole (`whole`), and within the regions of interest."""
 
     result: RunResult
     whole: Profile
@@ -33,7 +33,7 @@ class Run:
 
 
 def measured(file: str, guest: Guest, options: CycleOptions, *, quiet: bool = False) -> Run:
-    """Run a program and count its cycles; what it writes goes to stderr, or is kept if `quiet`."""
+    """Run a program and count cycles; its output goes to stderr, or to the result if `quiet`."""
     machine = Machine(guest.options, note=note, statistics=True, cost=options.loaded_core)
     to = None if quiet else sink(sys.stderr)
     execution.load(machine, file, guest, to, to)
@@ -45,7 +45,7 @@ def measured(file: str, guest: Guest, options: CycleOptions, *, quiet: bool = Fa
 
 @contextmanager
 def output(json: str | None) -> Iterator[Write]:
-    """A place for JSON that is known to be writable before the run; none without a file's name."""
+    """A function that writes JSON to a file, opened before the run; without a file, a no-op."""
     if json is None:
         yield lambda command, content: None
         return
@@ -54,7 +54,7 @@ def output(json: str | None) -> Iterator[Write]:
 
 
 def labels(files: Sequence[str]) -> list[str]:
-    """Short names of files, as long as that tells them apart.
+    """Short names of files; full names if short ones are not unique.
 
     >>> labels(["a/x.elf", "b/y.elf"]), labels(["a/x.elf", "b/x.elf"])
     (['x', 'y'], ['a/x.elf', 'b/x.elf'])

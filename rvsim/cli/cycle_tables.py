@@ -1,4 +1,4 @@
-"""Cycles as tables: totals, what was waited for, functions and lines, comparisons."""
+"""Cycles as tables: totals, stalls, functions and lines, comparisons."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ from rvsim.perf.wording import comparison_in_words, gigahertz, number, seconds, 
 _BAR: Final = 40
 _GAP: Final = 2
 _SMALL: Final = 0.01
-"""Reasons with less than this share of the cycles of each program are not compared."""
+"""Reasons with less than this share of each program's cycles have no row in a comparison."""
 
 
 def show_cycles(profile: Profile) -> None:
-    """The totals of a run and its stalls from the top down, on stderr."""
+    """Print the totals of a run and its stalls to stderr."""
     totals = table("", "total", "", right=("total",))
     where = f" in {', '.join(r.name for r in profile.regions)}" if profile.regions else ""
     clock = f"{seconds(profile.cycles, profile.core)} at {gigahertz(profile.core)}{where}"
@@ -33,7 +33,7 @@ def show_cycles(profile: Profile) -> None:
 
 
 def _work(profile: Profile) -> Iterable[tuple[str, str, str]]:
-    """Rows on lanes and multiply-accumulations, where there are any."""
+    """Rows on lanes and multiply-accumulations, if there are any."""
     used, paid = profile.lanes
     if paid:
         yield "lanes", f"{used:,}", f"{share(used, paid)} of the {paid:,} paid for"
@@ -64,7 +64,7 @@ def _has_parts(group: str) -> bool:
 
 
 def show_parts(profile: Profile, limit: int) -> None:
-    """The hottest functions and lines."""
+    """Print the hottest functions and lines."""
     _show_hottest("function", profile.functions(), profile, limit)
     _show_hottest("line", profile.lines(), profile, limit)
 
@@ -88,7 +88,7 @@ def _show_hottest(kind: str, parts: Sequence[Part], profile: Profile, limit: int
 
 
 def show_comparison(names: Sequence[str], profiles: Sequence[Profile], found: Comparison) -> None:
-    """One column for each program, side by side as far as they fit, and who wins and why."""
+    """Print a column for each program, as many side by side as fit, then which one wins and why."""
     rows = list(_compared(profiles, found))
     label = max(len(name) for name, _ in rows) + _GAP
     widths = [
@@ -105,7 +105,7 @@ def show_comparison(names: Sequence[str], profiles: Sequence[Profile], found: Co
 
 
 def _fitting(widths: Sequence[int], room: int) -> Iterator[slice]:
-    """As many in a row as there is room for, but at least one.
+    """Slices of columns that fit into `room`, each with at least one column.
 
     >>> list(_fitting([10, 10, 30, 5], 20))
     [slice(0, 2, None), slice(2, 3, None), slice(3, 4, None)]
@@ -137,7 +137,7 @@ def _compared(profiles: Sequence[Profile], found: Comparison) -> Iterator[tuple[
 
 
 def _reasons(profiles: Sequence[Profile]) -> list[str]:
-    """Reasons worth a row, by group, and those with most cycles first."""
+    """The reasons that get a row: by group, then most cycles first."""
     most: dict[str, float] = {}
     for profile in profiles:
         for reason, n in profile.stalls.items():

@@ -28,16 +28,15 @@ _ADDRESSES: Final = frozenset({"pc", "word", "vtype", "addr", "charged"})
     "--only",
     multiple=True,
     metavar="COLUMN",
-    help="Of traces of rows, compare this column; may be repeated. All are, if none is named.",
+    help="Compare only this column of traces of rows; may be repeated. By default, all columns.",
 )
 def command(a: str, b: str, only: tuple[str, ...]) -> int:
     """Compare two traces of a program: commit logs, or rows.
 
-    Commit logs are those of rvsim run --trace spike:FILE or of Spike.  One of them may begin
-    earlier, as Spike's does in its boot ROM.  Vector registers and CSRs that only one log lists are
-    no difference.  Rows are those of --trace npy:FILE or parquet:FILE; columns that both have are
-    compared.  Exit code: 0 if the traces
-    agree, 1 if not.
+    rvsim run --trace spike:FILE and Spike write commit logs.  One log may begin earlier, as Spike's
+    does in its boot ROM.  Vector registers and CSRs that only one log lists are no difference.
+    --trace npy:FILE and parquet:FILE write rows; the columns that both files have are compared.
+    Exit code: 0 if the traces agree, 1 if not.
     """
     from rvsim.trace.files import open_trace
     from rvsim.trace.row_files import has_rows
@@ -92,7 +91,7 @@ def _show_rows(found: RowComparison) -> None:
 
 
 def _row_text(row: Row) -> str:
-    """The instruction, and when and why it waited, as far as the row has it."""
+    """The instruction, and when and why it waited, if the row has these columns."""
     pc, word = row.get("pc"), row.get("word")
     parts = [_instruction(pc, word)] if isinstance(pc, int) and isinstance(word, int) else []
     parts += [f"{name} {_value(row, name)}" for name in _SHOWN if row.get(name)]

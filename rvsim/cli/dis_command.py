@@ -94,7 +94,7 @@ def _code(memory: Memory, image: Image, section: _Section) -> Iterator[str]:
 
 
 def _sections(path: str, image: Image) -> list[_Section]:
-    """Sections with code that the file has; its executable segments where it names none."""
+    """The sections with code in the file; its executable segments if it has no sections."""
     from elftools.elf.constants import SH_FLAGS
 
     from rvsim.guest.sections import DAMAGE, open_elf

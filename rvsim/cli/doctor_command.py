@@ -1,4 +1,4 @@
-"""``rvsim doctor``: what rvsim needs and what it can use, one line each."""
+"""``rvsim doctor``: one line for each thing that rvsim needs or can use."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from rvsim.host.processor import VARIABLE, find_host, usable_hosts
 
 
 class Finding(NamedTuple):
-    """The state of one thing; only what is `needed` makes rvsim unusable when it is missing."""
+    """The state of one thing; rvsim does not work without a `needed` one."""
 
     what: str
     found: bool
@@ -79,7 +79,7 @@ def _compiled_for() -> Finding:
 
 
 def _compiled_code() -> Finding:
-    """Where it can't be kept, each run compiles anew."""
+    """The folder for compiled code; without it, each run compiles again."""
     from rvsim.engine.jit.cache import region_folder, why_unusable
 
     folder = region_folder()
@@ -97,7 +97,7 @@ def _compiler() -> Finding:
 
 
 def _qemu() -> Finding:
-    """Only tests use it; versions below 10 lack some of the vector extensions."""
+    """QEMU, which only tests use; versions below 10 lack some of the vector extensions."""
     for name in ("qemu-riscv64", "qemu-riscv64-static"):
         path = shutil.which(name)
         if path is not None:

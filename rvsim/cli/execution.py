@@ -1,4 +1,4 @@
-"""What commands that run a program share: its file, its arguments, its output and its end."""
+"""The common part of commands that run a program: its file, arguments, output and end."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _GUEST_ARGS: Final = "rvsim.guest_args"
 
 
 class GuestCommand(click.Command):
-    """Takes what follows ``--`` out of click's hands: it belongs to the guest."""
+    """A command whose arguments after ``--`` belong to the guest, and not to click."""
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         if "--" in args:
@@ -45,7 +45,7 @@ class GuestCommand(click.Command):
 
 @dataclass(frozen=True, slots=True)
 class Guest:
-    """What the command line says of the program and its machine; and for how long it runs."""
+    """The options of the program, its machine and its limits, from the command line."""
 
     args: list[str]
     options: RunOptions
@@ -60,7 +60,7 @@ class Guest:
 
     @staticmethod
     def take(ctx: click.Context, values: dict[str, Any]) -> Guest:
-        """Takes what `machine_options` and `guest_options` have added out of the values."""
+        """Take the options of `machine_options` and `guest_options` out of `values`."""
         machine = {name: values.pop(name) for name in MACHINE_OPTIONS}
         machine["memory_size"] = machine.pop("memory")
         if machine["cpu"] is None:
@@ -84,9 +84,9 @@ def load(
     stderr: Callable[[bytes], object] | None,
     strace: Callable[[str], object] | None = None,
 ) -> None:
-    """Load the program; without sinks its output is kept for the result.
+    """Load the program; without `stdout` and `stderr` its output goes to the result.
 
-    `strace` is called with a line for each system call.
+    `strace` gets a line for each system call.
     """
     machine.load(
         executable(file, guest.cpu),
@@ -100,9 +100,9 @@ def load(
 
 
 def run(machine: Machine, guest: Guest, ended: Callable[[], object] = lambda: None) -> RunResult:
-    """Run the program to its end or limit, and say on stderr why, if not by itself.
+    """Run the program to its end or to a limit; if it did not end by itself, print why to stderr.
 
-    `ended` is called before anything is said.
+    `ended` is called before anything is printed.
     """
     with _place_of_interrupt(machine):
         try:
@@ -114,9 +114,9 @@ def run(machine: Machine, guest: Guest, ended: Callable[[], object] = lambda: No
 
 
 def run_until_enough(machine: Machine, guest: Guest, last: int) -> RunResult | None:
-    """The same, but no further than an observer lets it, and no more than `last` instructions.
+    """Run the program until an observer stops it, for at most `last` instructions.
 
-    None if it was one of these that ended the run.
+    None if one of these two ended the run.
     """
     asked = guest.max_insns
     most = last if asked is None else min(asked, last)
@@ -129,7 +129,7 @@ def run_until_enough(machine: Machine, guest: Guest, last: int) -> RunResult | N
 
 
 def executable(file: str, cpu: str) -> str:
-    """The file, or a bundled kernel of that name, built if need be."""
+    """The file; if it does not exist, the bundled kernel of that name, built if necessary."""
     from rvsim.toolchain import build_kernel, find_kernel, kernel_names
 
     if Path(file).exists():
@@ -150,7 +150,7 @@ def executable(file: str, cpu: str) -> str:
 
 
 def sink(stream: Any) -> Callable[[bytes], object]:
-    """Passes the guest's bytes on at once, in order with what rvsim itself writes."""
+    """A function that writes the guest's bytes at once, in order with rvsim's own output."""
     binary = stream.buffer
 
     def write(output: bytes) -> None:
@@ -167,7 +167,7 @@ def sink(stream: Any) -> Callable[[bytes], object]:
 
 
 class Stopped(click.Abort):
-    """A run that a signal has ended; the exit code is what a shell shows for one."""
+    """A signal ended the run; the exit code is the one that a shell shows for the signal."""
 
     def __init__(self, text: str, number: int) -> None:
         super().__init__(text)
@@ -175,7 +175,7 @@ class Stopped(click.Abort):
 
 
 class _Signalled(KeyboardInterrupt):
-    """SIGTERM or SIGHUP, of which Python makes no exception of its own."""
+    """SIGTERM or SIGHUP, for which Python itself raises no exception."""
 
 
 def _signalled(number: int, frame: FrameType | None) -> NoReturn:
@@ -184,7 +184,7 @@ def _signalled(number: int, frame: FrameType | None) -> NoReturn:
 
 @contextmanager
 def _place_of_interrupt(machine: Machine) -> Iterator[None]:
-    """Say where the program was when a signal ended the run; files are completed after that."""
+    """Say where the program was when a signal ended the run; files are completed afterwards."""
     ours = [n for n in (signal.SIGTERM, signal.SIGHUP) if _ends_the_process(n)]
     for number in ours:
         signal.signal(number, _signalled)
@@ -203,13 +203,13 @@ def _place_of_interrupt(machine: Machine) -> Iterator[None]:
 
 
 def _ends_the_process(number: int) -> bool:
-    """Not where it is ignored, as under nohup; nor in a thread, which gets no signals."""
+    """Whether a signal ends the process: not if it is ignored (nohup), and not in other threads."""
     in_main = threading.current_thread() is threading.main_thread()
     return in_main and signal.getsignal(number) is signal.SIG_DFL
 
 
 def _report(guest: Guest, machine: Machine, result: RunResult) -> None:
-    """Say on stderr why the program did not end by itself."""
+    """Print to stderr why the program did not end by itself."""
     if result.trap is not None:
         from rvsim.machine.trap_report import recent_report, trap_report
 

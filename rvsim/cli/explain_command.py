@@ -1,4 +1,4 @@
-"""``rvsim explain``: all that the definition of an instruction says about a word."""
+"""``rvsim explain``: everything that the definition of an instruction says about a word."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from rvsim.errors import RvsimError
 
 @click.command(short_help="Explain an instruction: fields, formula, registers, rules.")
 @click.argument("what", metavar="WORD|MNEMONIC")
-@click.option("--vtype", metavar="e8,m2", help="The vtype that a vector instruction runs under.")
+@click.option("--vtype", metavar="e8,m2", help="The vtype for a vector instruction.")
 @click.option(
     "--reserved",
     type=click.Choice(["trap", "allow"]),
@@ -29,9 +29,9 @@ def command(
     cpu: str | None,
     isa: str | None,
 ) -> int:  # fmt: skip
-    """Explain an instruction WORD in hex, or what all words of one MNEMONIC have in common.
+    """Explain an instruction WORD in hex, or what all words with one MNEMONIC have in common.
 
-    Shows its fields and formula, the registers that its groups occupy, the rules that apply to it,
+    Shows fields, formula, the registers of its groups, the rules that apply to it,
     and whether it is legal under a vtype, VLEN and CPU.
     """
     from typing import cast

@@ -30,7 +30,7 @@ _APART: Final = {"vd": 8, "vs3": 8, "vs1": 16, "vs2": 24}
 
 
 def explain_word(d: Decoded, config: Config, vtype: VType | None) -> Iterator[str]:
-    """An instruction word: what it is, and whether and how it executes."""
+    """Lines about an instruction word: its definition, whether it is legal, and what it does."""
     word = f"{d.word:#0{2 + 2 * d.length}x}"
     insn = d.insn
     if insn is None:
@@ -56,7 +56,7 @@ def explain_word(d: Decoded, config: Config, vtype: VType | None) -> Iterator[st
 
 
 def explain_insn(name: str, config: Config, vtype: VType | None) -> Iterator[str]:
-    """An instruction by its mnemonic."""
+    """Lines about the instruction with this mnemonic."""
     insn = isa().by_name.get(name.lower())
     if insn is None:
         raise RvsimError(f"{name!r} is neither a word nor a mnemonic", hint=_near(name.lower()))
@@ -93,7 +93,7 @@ def _definition(insn: Insn) -> Iterator[str]:
 
 
 def _part(label: str, *lines: str) -> Iterator[str]:
-    """Lines after a label, long ones folded."""
+    """Lines after a label; long lines are folded."""
     for line in "\n".join(lines).splitlines():
         indent = line[: len(line) - len(line.lstrip())]
         for piece in textwrap.wrap(line, _WIDTH - _LABEL - 4, subsequent_indent=indent) or [""]:
@@ -131,7 +131,7 @@ def _group_text(operand: VReg, fields: Mapping[str, int], vtype: VType) -> str:
 
 
 def _rules(insn: Insn, fields: Mapping[str, int], vtype: VType) -> Iterator[str]:
-    """What the encoding has to keep: what follows from the operands, then the class's own rules."""
+    """The rules for the encoding: those of the operands, then the instruction's own."""
     for operand in insn.vregs:
         yield from _operand_rules(operand, vtype)
     groups = [v for v in insn.vregs if v.eew.kind not in ("whole", "group")]
@@ -160,7 +160,7 @@ def _operand_rules(operand: VReg, vtype: VType) -> Iterator[str]:
 
 
 def _rule_text(rule: Rule, insn: Insn) -> str:
-    """The first sentence of the docstring of the rule or its maker, and what it was made for."""
+    """The first sentence of the docstring of a rule or its maker, with the fields it applies to."""
     maker = rule.__qualname__.partition(".")[0]
     doc = rule.__doc__ or getattr(sys.modules[rule.__module__], maker).__doc__ or ""
     text = doc.strip().partition("\n")[0].partition(" (")[0].rstrip(".")
@@ -171,7 +171,7 @@ def _rule_text(rule: Rule, insn: Insn) -> str:
 
 
 def _legal_vtypes(insn: Insn, fields: Mapping[str, int], config: Config) -> list[VType]:
-    """Those under which the instruction executes, the plainest first; policies don't matter."""
+    """The vtypes under which it executes, the plainest first; policies don't matter."""
     candidates = [VType(sew, lmul, True, True) for lmul in _LMULS for sew in _SEWS]
     return [
         v
@@ -181,7 +181,7 @@ def _legal_vtypes(insn: Insn, fields: Mapping[str, int], config: Config) -> list
 
 
 def _fitting(insn: Insn, fields: Mapping[str, int], config: Config) -> VType:
-    """The plainest vtype that the operands allow, whatever extensions the profile has."""
+    """The plainest vtype that the operands allow, whatever the profile's extensions."""
     for vtype in (VType(sew, lmul, True, True) for lmul in (0, 1) for sew in _SEWS):
         if not violations(insn.vregs, insn.rules, fields, vtype, config):
             return vtype
@@ -213,7 +213,7 @@ def _verdict(found: list[Violation], config: Config) -> str:
 def _formula(
     insn: Insn, fields: Mapping[str, int], config: Config, vtype: VType, *, names: bool = False
 ) -> list[str] | None:
-    """What it does at vl = VLMAX, statement by statement; None if it can't execute."""
+    """Its statements at vl = VLMAX; None if it can't execute."""
     broken = violations(insn.vregs, insn.rules, fields, vtype, config)
     found = broken if names and insn.unsupported is None else problems(insn, fields, vtype, config)
     if refusal(found, config) is not None:
@@ -225,7 +225,7 @@ def _formula(
 
 
 def _indented(statement: str) -> str:
-    """Blocks in braces on lines of their own; braces in quoted text are left alone."""
+    """Put blocks in braces on separate lines; braces in quoted text stay."""
     depth = 0
     lines = [""]
     for token in re.findall(r'"[^"]*"|\{ |; | ?\}|[^"{;} ]+| ', statement):

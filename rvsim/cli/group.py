@@ -1,4 +1,4 @@
-"""The table of commands.  Each is a module of `rvsim.cli` that is imported when it is called."""
+"""The table of commands.  Each is a module of `rvsim.cli`, imported when the command runs."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ COMMANDS: Final = {
 
 
 class LazyGroup(click.Group):
-    """Knows its commands by name only."""
+    """A group that imports a command only when it is needed."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         return list(COMMANDS)

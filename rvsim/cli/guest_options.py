@@ -1,4 +1,4 @@
-"""Options that say what the program meets: files, environment, libraries, time."""
+"""Options for the program's surroundings: files, environment, libraries, time."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ def guest_options(command: _F) -> _F:
         click.option(
             "--host-time",
             is_flag=True,
-            help="Let clocks show the host's time, and sleeping wait, in place of the model's.",
+            help="Use the host's time for clocks and sleeping, instead of the model's.",
         ),
         click.option(
             "-L",
             "--sysroot",
             metavar="FOLDER",
-            help="Where a dynamic program finds its loader and libraries, as /lib and so on.",
+            help="The folder with the loader and libraries of dynamic programs, in /lib and so on.",
         ),
         click.option(
             "-E",
@@ -53,7 +53,7 @@ def guest_options(command: _F) -> _F:
             metavar="VAR=VALUE",
             multiple=True,
             callback=_environment,
-            help="Add to the program's environment, which is empty otherwise.",
+            help="Add a variable to the program's environment, which is empty by default.",
         ),
         click.option(
             "--dir",
@@ -61,7 +61,7 @@ def guest_options(command: _F) -> _F:
             metavar="HOST[:GUEST][:rw]",
             multiple=True,
             callback=_grants,
-            help="Let the program read this folder, or write it too; it sees no other files.",
+            help="Let the program read this folder, and with :rw write it; it sees no other files.",
         ),
     ):
         command = option(command)

@@ -1,4 +1,4 @@
-"""``rvsim list``: what there is to choose from."""
+"""``rvsim list``: extensions, CPU profiles, cores and kernels."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ import click
 def command(what: str, name: str | None) -> int:
     """List extensions, CPU profiles, cores of the cost model, or kernels.
 
-    With a name, list the instructions of an EXTENSION, or the numbers of a CORE with what they come
-    from; --core-set changes them.
+    With a name, list the instructions of an EXTENSION, or the numbers of a CORE with their sources;
+    --core-set changes these numbers.
     """
     if name is None:
         {"isa": _extensions, "cpus": _cpus, "cores": _cores, "kernels": _kernels}[what]()
@@ -103,6 +103,6 @@ def _kernels() -> None:
 
 
 def _title(readme: str) -> str:
-    """The first sentence of the README, or what its heading says."""
+    """The first sentence of a README after its heading."""
     body = readme.partition("\n")[2].strip().partition("\n\n")[0]
     return " ".join(body.split()).partition(". ")[0].rstrip(".")

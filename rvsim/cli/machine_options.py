@@ -1,4 +1,4 @@
-"""Options that say what machine runs a program, and for how long."""
+"""Options for the machine that runs a program, and for its limits."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ MACHINE_OPTIONS: Final = (
     *("syscall_vector", "initial", "reduction_order", "host_float"),
     *("engine", "host", "cache", "memory"),
 )
-"""Their parameter names, but for those of the limits."""
+"""Their parameter names, without those of the limits."""
 
 
 def machine_options(command: _F) -> _F:
@@ -26,7 +26,7 @@ def machine_options(command: _F) -> _F:
             "--timeout",
             type=click.FloatRange(min=0),
             metavar="SECONDS",
-            help="Stop after so many seconds with exit code 124.",
+            help="Stop after this time with exit code 124.",
         ),
         click.option(
             "--max-insns",
@@ -40,7 +40,7 @@ def machine_options(command: _F) -> _F:
             metavar="SIZE",
             default="4G",
             show_default=True,
-            help="Size of the guest's address space.",
+            help="The most memory that the guest may use.",
         ),
         click.option(
             "--no-cache",
@@ -48,12 +48,12 @@ def machine_options(command: _F) -> _F:
             is_flag=True,
             default=True,
             flag_value=False,
-            help="Neither use nor keep what the engine jit compiled.",
+            help="Neither use compiled code of earlier runs nor keep it for later ones.",
         ),
         click.option(
             "--host",
             metavar="NAME",
-            help="What the engine jit compiles for, if not for this processor: x86-64-v2, -v3, -v4"
+            help="Compile for this processor instead of the computer's own: x86-64-v2, -v3, -v4"
             " or generic.",
         ),
         click.option(
@@ -61,8 +61,8 @@ def machine_options(command: _F) -> _F:
             type=click.Choice(["jit", "numpy"]),
             default="jit",
             show_default=True,
-            help="jit compiles hot code; numpy is the reference, which also executes what is"
-            " traced.",
+            help="jit compiles hot code; numpy is the reference engine, which also runs spike"
+            " traces.",
         ),
         click.option(
             "--no-host-float",
@@ -71,7 +71,7 @@ def machine_options(command: _F) -> _F:
             default=True,
             flag_value=False,
             help="Compute floating point with integers only, to tell a fault of the host's from"
-            " ours.",
+            " one of rvsim's.",
         ),
         click.option(
             "--reduction-order",
@@ -85,29 +85,29 @@ def machine_options(command: _F) -> _F:
             metavar="CONTENTS",
             default="zero",
             show_default=True,
-            help="What registers and the unused stack hold at first: zero, ones or random:SEED.",
+            help="Initial contents of registers and the unused stack: zero, ones or random:SEED.",
         ),
         click.option(
             "--syscall-vector",
             type=click.Choice(["discard", "keep"]),
             default="discard",
             show_default=True,
-            help="A system call discards vector state, as Linux does since 6.5, or keeps it.",
+            help="Whether a system call discards vector state, as Linux since 6.5, or keeps it.",
         ),
         click.option(
             "--user-counters",
             type=click.Choice(["trap", "allow"]),
             default="allow",
             show_default=True,
-            help="A program on Linux may read cycle and instret, or that traps as on Linux 6.6.",
+            help="Whether a Linux program may read cycle and instret, or traps, as on Linux 6.6.",
         ),
         click.option(
             "--reserved",
             type=click.Choice(["trap", "allow"]),
             default="trap",
             show_default=True,
-            help="Reserved uses trap; or those whose meaning is plain are noted and executed,"
-            " though not everything else does.",
+            help="trap: reserved uses trap. allow: those with a plain meaning execute, with a note;"
+            " other hardware may differ.",
         ),
         click.option(
             "--vl-policy",
@@ -121,7 +121,7 @@ def machine_options(command: _F) -> _F:
             metavar="POLICY",
             default="undisturbed",
             show_default=True,
-            help="What agnostic elements become: undisturbed, ones or random:SEED.",
+            help="Values of agnostic elements: undisturbed, ones or random:SEED.",
         ),
         vlen_option,
         isa_option,

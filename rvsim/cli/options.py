@@ -13,7 +13,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 _UNITS: Final = {"": 1, "K": 1 << 10, "M": 1 << 20, "G": 1 << 30, "T": 1 << 40}
 _PAGE: Final = 4096
 _LARGEST: Final = 256 << 30
-"""What Sv39, the X60's address translation, gives a process."""
+"""The address space of a process under Sv39, the X60's address translation."""
 
 
 def size(ctx: click.Context, parameter: click.Parameter, text: str) -> int:
@@ -50,5 +50,5 @@ def source_option(command: _F) -> _F:
         metavar="FOLDER",
         multiple=True,
         type=click.Path(exists=True, file_okay=False),
-        help="Show sources in this folder too, not only those in the folder of the program.",
+        help="Also show sources in this folder, besides those in the program's own folder.",
     )(command)

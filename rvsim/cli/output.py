@@ -1,4 +1,4 @@
-"""What a run leaves behind: statistics as tables, results as JSON."""
+"""Output of a run: statistics as tables, results as JSON."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ SCHEMA: Final = 1
 
 
 def keep_apart(program: str, outputs: Sequence[str]) -> None:
-    """Refuse to write one file twice, or over the program."""
+    """RvsimError if an output is the program, or is written twice."""
     known: dict[object, str] = {}
-    if os.path.isfile(program):  # and no kernel's name
+    if os.path.isfile(program):  # and not the name of a kernel
         known[_identity(program)] = "is the program"
     for path in outputs:
         if os.path.exists(path) and not os.path.isfile(path):
-            continue  # a device or a pipe takes what it gets
+            continue  # a device or a pipe may be written twice
         if (clash := known.get(_identity(path))) is not None:
             raise RvsimError(f"cannot write {path}: it {clash}", hint="name another file")
         known[_identity(path)] = "is written already by another option"
 
 
 def _identity(path: str) -> object:
-    """The same for all names of a file."""
+    """A key that is the same for all names of a file."""
     try:
         found = os.stat(path)
     except OSError:
@@ -45,10 +45,10 @@ def _identity(path: str) -> object:
 
 
 class WholeFile:
-    """A place for a text, known to be writable before the run.
+    """An output file for one text, opened before the run so that errors show early.
 
-    A regular file is replaced when the text is complete and never half-written; ``-`` is stdout,
-    after all that the guest has written.
+    A regular file is replaced when the text is complete, and never half-written.  ``-`` is stdout,
+    after the guest's output.
     """
 
     def __init__(self, path: str) -> None:
@@ -81,7 +81,7 @@ class WholeFile:
         return RvsimError(f"cannot write {place}: {error.strerror}")
 
     def write_text(self, text: str) -> None:
-        """Write the text and put the file in its place."""
+        """Write the text, and replace the file."""
         try:
             if self._file is None:
                 sys.stdout.write(text)
@@ -115,18 +115,18 @@ class WholeFile:
 
 
 def _set_mode(file: IO[str], mode: int) -> None:
-    """By the descriptor: the name may be that of another file by now."""
+    """Set the mode by the descriptor: the name may belong to another file by now."""
     if os.chmod in os.supports_fd:
         os.chmod(file.fileno(), mode)
 
 
 class JsonFile(WholeFile):
-    """A place for one JSON object; on stdout it is one line."""
+    """An output file for one JSON object; on stdout it is one line."""
 
     def write(self, content: dict[str, Any]) -> None:
         """Write the object."""
         indent = None if self.path == "-" else 2
-        # JSON allows DEL in a string, which it alone does not escape.
+        # JSON allows DEL in a string, and json.dumps does not escape it.
         text = json.dumps(content, indent=indent).replace("\x7f", "\\u007f")
         self.write_text(f"{text}\n")
 
@@ -138,7 +138,7 @@ def run_as_json(
     counted: Counts,
     profile: Profile | None = None,
 ) -> dict[str, Any]:
-    """The result of a run as plain data, with its cycles if there is a profile of them."""
+    """The result of a run as plain data, with its cycles if there is a `profile`."""
     config = result.machine.config
     trap = result.trap
     return {
@@ -177,7 +177,7 @@ def run_as_json(
 
 
 def show_counts(counted: Counts) -> None:
-    """The statistics as tables on stderr, after the guest's output."""
+    """Print the statistics as tables to stderr, after the guest's output."""
     total = counted.instret
     classes = table("class", "executed", "share", right=("executed", "share"))
     for name, executions in counted.by_unit.most_common():

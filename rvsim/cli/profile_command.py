@@ -1,4 +1,4 @@
-"""``rvsim profile``: the functions and the source lines that take the cycles."""
+"""``rvsim profile``: the functions and source lines with most cycles."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ from rvsim.cli.machine_options import machine_options
 def command(ctx: click.Context, /, file: str, limit: int, json: str | None, **others: Any) -> int:
     """Run a RISC-V executable, and show which functions and source lines take its cycles.
 
-    Cycles are charged to the instruction that waited.  What the program writes goes to stderr.
-    The exit code is as of rvsim run, or 1 where the core has no numbers for an instruction.
+    Cycles are charged to the instruction that waited.  The program's output goes to stderr.
+    The exit code is that of rvsim run, or 1 if the core has no numbers for an instruction.
     """
     from rvsim.cli.cycle_output import measured, output
     from rvsim.cli.cycle_tables import show_parts

@@ -1,4 +1,4 @@
-"""How far a slow run has come, on a terminal, without getting in the way of what else is shown."""
+"""The progress of a slow run on a terminal, without disturbing other output."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _T = TypeVar("_T")
 
 
 class Progress:
-    """A line on a terminal that counts instructions: a bar if it is known how many there are."""
+    """A line on a terminal that counts instructions, with a bar if their total is known."""
 
     def __init__(self, stream: TextIO, total: int | None = None) -> None:
         self._stream = stream
@@ -26,7 +26,7 @@ class Progress:
         self._began = self._drawn = time.monotonic()
 
     def add(self, count: int) -> None:
-        """So many more; it is drawn now and then."""
+        """Add to the count, and draw the line now and then."""
         self._count += count
         self._unseen += count
         if self._unseen >= _LOOKS:
@@ -35,7 +35,7 @@ class Progress:
                 self._draw()
 
     def clear(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._shown:
             self._shown = False
             self._stream.write(_ERASE)
@@ -44,9 +44,9 @@ class Progress:
     def behind(
         self, write: Callable[[_T], object], *, on_terminal: bool = True
     ) -> Callable[[_T], object]:
-        """The same function, whose output takes the line's place.
+        """A function that erases the line, then calls `write`.
 
-        Where that is shown on the terminal too, a line that it has begun is not drawn over.
+        If its output is on the terminal too, the progress line waits until an output line ends.
         """
 
         def cleared(output: _T) -> None:

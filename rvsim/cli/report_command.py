@@ -24,13 +24,13 @@ if TYPE_CHECKING:
 
 _FAILED = 1
 _LONG = 100_000
-"""Instructions that take a while with their times."""
+"""Instructions from which on a run with times takes long."""
 
 _NOT_WRITTEN = 2
 
 
 class NothingToReport(RvsimError):
-    """No instruction of the regions has run."""
+    """No instruction of the regions ran."""
 
     exit_code = 1
 
@@ -55,7 +55,7 @@ class NothingToReport(RvsimError):
     metavar="N",
     default=2,
     show_default=True,
-    help="Run once more, and draw N iterations of the hottest loop in the pipeline; 0 for none.",
+    help="Run once more, and draw N iterations of the hottest loop in the pipeline; 0 draws none.",
 )
 @machine_options
 @cycle_options
@@ -73,9 +73,9 @@ def command(
 ) -> int:  # fmt: skip
     """Run RISC-V executables, or bundled kernels, and write a page on their cycles.
 
-    The page stands for itself: it needs no network.  Several programs stand side by side.  What
-    they write is shown only of those that fail; then the exit code is 1.  Their cycles are printed
-    as by compare, also where the page cannot be written.
+    The page is complete: it needs no network.  It shows several programs side by side.  Only the
+    output of programs that fail is shown; then the exit code is 1.  The command also prints what
+    compare prints, even if it cannot write the page.
     """
     from rvsim.cli.cycle_output import measured
     from rvsim.cli.output import WholeFile
@@ -123,7 +123,7 @@ def _page(
         _program(name, run, source_dirs) for name, run in zip(labels(files), runs, strict=True)
     ]
     if not timeline:
-        return page(programs, "Not asked for: --timeline 2 draws two iterations.")
+        return page(programs, "No picture was asked for: --timeline 2 draws two iterations.")
     programs = [
         program
         if run.result.exit_code
@@ -131,8 +131,8 @@ def _page(
         for program, run, file in zip(programs, runs, files, strict=True)
     ]
     if any(run.result.exit_code for run in runs):
-        return page(programs, "There is none of a program that fails or is stopped.")
-    return page(programs, "There is none: no loop without others inside was executed.")
+        return page(programs, "A program that fails or is stopped has no picture.")
+    return page(programs, "No picture: no innermost loop was executed.")
 
 
 def _program(name: str, run: Run, source_dirs: Sequence[str]) -> ReportedProgram:
@@ -146,10 +146,10 @@ def _program(name: str, run: Run, source_dirs: Sequence[str]) -> ReportedProgram
 def _with_iterations(
     program: ReportedProgram, run: Run, file: str, guest: Guest, options: CycleOptions, wanted: int
 ) -> ReportedProgram:
-    """The program with iterations of its hottest loop, if it has one, from a run of their own.
+    """The program with iterations of its hottest loop, if it has one, from a separate run.
 
-    In a long run the loop is looked for in the second half, where most programs are in it, and else
-    from the beginning on.
+    A long run is searched from its middle on, where most programs are in the loop, and if that
+    fails from the beginning.
     """
     from rvsim.cli.steady_run import steady_run
     from rvsim.page import hottest_innermost
@@ -166,13 +166,13 @@ def _with_iterations(
         with suppress(NothingTraced):
             _, kept, _ = steady_run(file, guest, options, None, [where], start)
             return replace(program, iterations=steady_iterations(kept.steps, wanted))
-    # Its input was there once, as that of a pipe.
+    # Its input may be gone, such as that of a pipe.
     note(f"{program.name} did not come to its hottest loop again: no picture of it")
     return program
 
 
 def _checked(name: str, run: Run) -> Run:
-    """The run; says how it failed, and refuses one without anything in the regions."""
+    """Return the run; prints how it failed.  Raises NothingToReport if no region ran."""
     code = run.result.exit_code
     if code:
         click.echo(run.result.stdout + run.result.stderr, err=True, nl=False)

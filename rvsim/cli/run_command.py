@@ -1,4 +1,4 @@
-"""``rvsim run``: a program runs, its output passes through, its exit code is ours."""
+"""``rvsim run``: runs a program, passes its output through, and ends with its exit code."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(slots=True)
 class Options:
-    """What the command line asked for."""
+    """The options of the command line."""
 
     file: str
     guest: Guest
@@ -40,7 +40,7 @@ class Options:
 
     @property
     def outputs(self) -> list[str]:
-        """The files that it writes."""
+        """The files to write."""
         traces = [path for _, path in self.trace.files]
         return [*traces, self.json] if self.json and self.json != "-" else traces
 
@@ -51,7 +51,7 @@ class Options:
 @click.option(
     "--stats",
     is_flag=True,
-    help="Show what ran on stderr: classes, vector instructions, memory bytes.",
+    help="Show statistics on stderr: classes, vector instructions, memory bytes.",
 )
 @click.option(
     "--cycles", is_flag=True, help="Count cycles, and show on stderr what they were spent on."
@@ -60,7 +60,7 @@ class Options:
 @click.option(
     "--json",
     metavar="FILE",
-    help="Write the result and the statistics as JSON; - is stdout, after the guest's.",
+    help="Write the result and the statistics as JSON; - is stdout, after the guest's output.",
 )
 @trace_options
 @click.option("--strace", is_flag=True, help="Show system calls on stderr.")
@@ -80,11 +80,11 @@ def command(
 ) -> int:  # fmt: skip
     """Run a RISC-V executable, or a bundled kernel by its name.
 
-    Options may stand before or after FILE; arguments for the program follow --.
+    Options may be before or after FILE; arguments for the program follow --.
 
-    The exit code is the program's own, 128 + signal after a trap, 124 when a limit was reached,
-    2 for bad usage or input, 125 for a fault of rvsim itself; with --cycles it is 1 if the core has
-    no numbers for an instruction.
+    The exit code is the program's own, 128 + signal after a trap, 124 at a limit, 2 for bad usage
+    or input, or 125 for a fault of rvsim itself; with --cycles it is 1 if the core has no numbers
+    for an instruction.
     """
     guest = Guest.take(ctx, others)
     counted = CycleOptions(**others, cpu=guest.cpu)
@@ -97,12 +97,12 @@ def command(
 
 
 def run(options: Options) -> int:
-    """Prepare all that may fail before the first instruction, run, and report."""
+    """Prepare everything that may fail, then run and report; returns the exit code."""
     from rvsim.cli.output import JsonFile, keep_apart
 
     keep_apart(options.file, options.outputs)
     traces = options.trace.make() if options.trace.files else None
-    # What is traced within a window is no share of the run.
+    # The instructions in a window are no share of the run.
     progress = Progress(sys.stderr, None if options.trace.window else options.guest.max_insns)
     machine = _make_machine(options, traces, progress)
     stdout = progress.behind(sink(sys.stdout), on_terminal=sys.stdout.isatty())

@@ -1,4 +1,4 @@
-"""Runs that keep what a loop's instructions did in each cycle, and stop when that is enough."""
+"""Runs that keep rows of a loop's instructions, and stop when they have enough."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from rvsim.trace.session import NothingTraced
 from rvsim.trace.steady import ENOUGH, FirstRows
 
 _LONG_ENOUGH: Final = 5 * ENOUGH
-"""Instructions among which a loop that takes most of the time is sure to be."""
+"""Instructions that surely include a loop which takes most of the time."""
 
 
 def steady_run(
@@ -28,10 +28,10 @@ def steady_run(
     within: Sequence[Region] = (),
     start: int = 0,
 ) -> tuple[Machine, FirstRows, RunResult | None]:
-    """Run until enough rows are kept; the result if the program came to its end before that.
+    """Run until there are enough rows; the result is None unless the program ended before that.
 
-    Rows are those of the regions `within`, or else of those that the options name.  Those of a run
-    that is known to get there are looked for from instruction `start` on, and not for long.
+    Rows are in the regions `within`, or else in those that the options name.  With `start`, the
+    search begins at that instruction and is short; the caller knows that the run gets there.
     """
     kept = FirstRows()
     stop = start + _LONG_ENOUGH if start else ALL_INSNS.stop
@@ -39,7 +39,7 @@ def steady_run(
         guest.options,
         observers=[Batches(lambda batch: _keep(kept, batch, machine), range(start, stop))],
         note=note,
-        statistics=start > 0,  # as in the run before, whose compiled code is used again
+        statistics=start > 0,  # as in the run before, to use its compiled code again
         cost=options.loaded_core,
     )
     execution.load(machine, file, guest, output, output)
@@ -54,7 +54,7 @@ def steady_run(
 
 
 def _keep(kept: FirstRows, batch: Batch, machine: Machine) -> None:
-    """Keep what is wanted of a batch, and stop the run where that is enough."""
+    """Keep the wanted rows of a batch, and stop the run if there are enough."""
     kept.batch(batch)
     if kept.enough:
         machine.stop()

@@ -41,7 +41,7 @@ _WAIT_COLOUR: Final = "red"
     "--width",
     type=click.IntRange(min=60),
     metavar="N",
-    help="Columns of the picture; those of the terminal.",
+    help="Columns of the picture; by default those of the terminal.",
 )
 @machine_options
 @cycle_options
@@ -58,9 +58,9 @@ def command(
     """Run a RISC-V executable, and draw a few iterations of its hottest loop as they executed.
 
     A row is an instruction, a column a cycle; a letter says what an instruction waits for.  With
-    --roi the loop is the hottest one there.  The program is stopped when it has been there long
-    enough for the loop to have settled.  The last line is the option of rvsim run --trace that
-    picks the same instructions.  What the program writes goes to stderr.
+    --roi the loop is the hottest one there.  The program stops when the loop has run long enough
+    to be steady.  The last line has the option of rvsim run --trace that selects the same
+    instructions.  The program's output goes to stderr.
     """
     from rvsim.cli.steady_run import steady_run
     from rvsim.trace.steady import steady_iterations
@@ -75,7 +75,7 @@ def command(
 
 
 def _text(machine: Machine, shown: Iterations, width: int) -> Iterator[str]:
-    """The lines to print, coloured; `click.echo` takes colours out where they don't belong."""
+    """The lines to print, in colour; `click.echo` removes colours if the output has none."""
     from rvsim.trace.picture import Line, legend, lines, pages
 
     picture = lines(shown)
@@ -106,14 +106,14 @@ def _title(machine: Machine, shown: Iterations) -> str:
 
 
 def _instructions(shown: Iterations) -> str:
-    """How many an iteration has."""
+    """The number of instructions in an iteration, as text."""
     fewest, most = (of(map(len, shown.steps)) for of in (min, max))
     count = f"{most}" if fewest == most else f"{fewest} to {most}"
     return f"{count} instruction{'s' if most > 1 else ''}"
 
 
 def _coloured(cells: str) -> str:
-    """Cells of one kind at a time, so that there are few escape sequences."""
+    """Cells in colour, with one escape sequence for each run of equal cells."""
     return "".join(
         text if (text := "".join(group)).isspace() else _styled(kind, text)
         for kind, group in groupby(cells)
@@ -125,7 +125,7 @@ def _styled(kind: str, text: str) -> str:
 
 
 def _show(text: Iterator[str]) -> None:
-    """Print, a screen at a time if it is more than one."""
+    """Print the lines; on a terminal use a pager if they fill more than a screen."""
     found = list(text)
     terminal = sys.stdout.isatty()
     colour = terminal and not os.environ.get("NO_COLOR")

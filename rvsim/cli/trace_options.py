@@ -1,4 +1,4 @@
-"""Options of what is traced, where to, and which part of the run."""
+"""Options of traces: their kinds and files, and the part of the run."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def trace_options(command: _F) -> _F:
-    """Add the options of `TraceOptions`, but for ``--roi``."""
+    """Add the options of `TraceOptions`, except ``--roi``."""
     kinds = ", ".join(f"{name} ({kind.about})" for name, kind in KINDS.items())
     for option in (
         click.option(
             "--trace-window",
             callback=_window,
             metavar="FROM:TO",
-            help="Trace only instructions FROM to TO - 1, counted from 0; one of them may be left"
+            help="Trace only instructions FROM to TO - 1, counted from 0; FROM or TO may be left"
             " out.",
         ),
         click.option(
@@ -37,7 +37,7 @@ def trace_options(command: _F) -> _F:
             multiple=True,
             metavar="KIND:FILE",
             help=f"Write a trace, compressed if FILE ends in .gz or .zst; may be repeated: {kinds}."
-            " With --roi, only of what is there.",
+            " With --roi, trace only the instructions there.",
         ),
     ):
         command = option(command)
@@ -79,7 +79,7 @@ def _window(
 
 @dataclass(frozen=True, slots=True)
 class TraceOptions:
-    """What to trace."""
+    """The traces to write, and the part of the run to trace."""
 
     files: Sequence[tuple[str, str]]
     window: tuple[int, int | None] | None
@@ -97,7 +97,7 @@ class TraceOptions:
         return Window(*(self.window or ()))
 
     def open(self, traces: Traces, machine: Machine) -> None:
-        """Begin the files of a machine that has its program."""
+        """Begin the files, for a machine that has loaded its program."""
         from rvsim.perf import find_region
         from rvsim.trace.selection import Selection
 

@@ -9,12 +9,12 @@ from rvsim.insn.decode import Decoded, decode
 
 
 def is_word(text: str) -> bool:
-    """Whether the text can only be meant as hexadecimal."""
+    """Whether the text is an instruction word in hex."""
     return bool(re.fullmatch(r"0[xX][0-9a-fA-F]+|[0-9a-fA-F]{4}|[0-9a-fA-F]{8}", text))
 
 
 def parse_word(text: str) -> Decoded:
-    """The instruction of a word of 16 or 32 bits, at address 0; `RvsimError` if it is no word.
+    """The instruction in a word of 16 or 32 bits, at address 0; `RvsimError` if it is no word.
 
     >>> parse_word("4501").insn.name
     'c.li'

@@ -1,1 +1,1 @@
-"""Listeners of a run: ordered events and their consumers, and counters of memory traffic."""
+"""Traces of a run: events and their consumers, writers of trace files, and counters."""

@@ -1,8 +1,8 @@
 """``chrome:FILE``: Trace Event JSON for Perfetto and chrome://tracing; a cycle is a microsecond.
 
-A track for each issue slot and each unit, one of the waits, and counters of vl and of instructions
-per cycle.  Instructions overlap in a unit, slices of a track may not: a slice ends where the unit
-begins with the next instruction, and has the whole time beside it.
+The file has a track for each issue slot, for each unit and for the waits, and counters of vl and of
+instructions per cycle.  Instructions overlap in a unit, but slices of a track may not.  So a slice
+ends where the unit begins with the next instruction; its arguments have the whole time.
 """
 
 from __future__ import annotations
@@ -37,16 +37,16 @@ _TRACKS: Final = {
     _WAITS: "waits",
 }
 _SCALAR_UNITS: Final = {"": 0, "mul": _MUL, "fp": _FP}
-"""Tracks of the units that classes of a core name; the others are seen in their issue slots."""
+"""Tracks of the scalar units that a core's classes name; other instructions have issue slots."""
 IPC_CYCLES: Final = 100
-"""Instructions per cycle are averages over so many."""
+"""The cycles over which instructions per cycle are averaged."""
 
 _EVENT: Final = ',\n{"pid":1,"ph":'
 _NAMES: Final = np.array([reason.encode() for reason in REASONS])
 
 
 class ChromeTrace:
-    """Writes an event a line; those of one track are in the order of time."""
+    """Writes one event a line; the events of a track are in order of time."""
 
     def __init__(self, path: str, machine: Machine) -> None:
         assert machine.cost is not None
@@ -83,7 +83,7 @@ class ChromeTrace:
         self._file.close(b"\n]}\n")
 
     def _piece(self, batch: Batch) -> None:
-        """Write what each instruction tells; those before that are in a unit stand in front."""
+        """Write the events of a batch; instructions still in a unit are put before its rows."""
         before = [of_unit.rows for of_unit in self._in_unit.values()]
         both = Batch(np.concatenate([*before, batch.rows]), batch.code)
         bodies, units = self._bodies(both), self._unit(both)
@@ -96,7 +96,7 @@ class ChromeTrace:
         self._file.write(text.joined_by_row(len(batch.rows), lines))
 
     def _track(self, d: Decoded) -> int:
-        """The track of the unit that an instruction goes through, or 0."""
+        """The track of an instruction's unit; 0 if it has none."""
         unit = d.insn.unit if d.insn is not None else Unit.ALU
         if unit.is_memory:
             return _LSU
@@ -118,7 +118,7 @@ class ChromeTrace:
         ]
 
     def _ipc(self, issue: list[int]) -> tuple[Places, _Times, Column]:
-        """The rows after stretches of time, when those began, and instructions per cycle."""
+        """The rows at which intervals end, when the intervals began, and instructions per cycle."""
         found: list[tuple[int, int, bytes]] = []
         since = issue[0] if self._ipc_since is None else self._ipc_since
         first = 0
@@ -159,7 +159,7 @@ class ChromeTrace:
     def _enter(
         self, track: int, both: Batch, entering: Places, bodies: Column, before: int
     ) -> list[Lines]:
-        """Begin with instructions, and show for each the one before it as far as it got."""
+        """Let instructions enter a unit; the slice of the one before each ends at its start."""
         rows, leaving, behind = both.rows, entering[:-1], entering[1:] - before
         starts = np.maximum.accumulate(rows["start"][entering])
         starts = np.maximum(starts, self._begun[track])
@@ -170,7 +170,7 @@ class ChromeTrace:
         return [*self._name(track, int(behind[0])), slices] if len(behind) else []
 
     def _name(self, track: int, row: int) -> list[Lines]:
-        """A name for a track in front of its first slice."""
+        """The line that names a track, before its first slice."""
         if track in self._named:
             return []
         self._named.add(track)
@@ -212,7 +212,7 @@ def _wait(ends: _Times, lengths: _Times, name: bytes | Column, pc: Column) -> Li
 
 
 def _slices(track: int | Places, starts: _Times, ends: _Times, bodies: Column) -> Column:
-    """Those that end before they start take no time."""
+    """Lines of slices; a slice that ends before it starts takes no time."""
     tid = b"%d" % track if isinstance(track, int) else text.decimal(track)
     start, length = text.cycles(starts), text.cycles(np.maximum(ends - starts, 0))
     opening = f'{_EVENT}"X","tid":'.encode()
@@ -225,7 +225,7 @@ def _counter(name: str, times: _Times, values: Column) -> Column:
 
 
 def _charges(rows: _Rows) -> list[Column]:
-    """What was charged, by reason; the wait for a CSR and the loss after it may have the same."""
+    """Charges by reason; the wait before a CSR access and the loss after it may have one reason."""
     wait, lost, same = rows["wait"], rows["lost"], rows["reason"] == rows["lost_reason"]
     parts: list[Column] = []
     some = np.zeros(len(rows), bool)

@@ -1,4 +1,4 @@
-"""Reads commit logs in Spike's form, of rvsim or of Spike, and finds where two of them part."""
+"""Reads commit logs in Spike's format, and finds the first difference between two of them."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _COMMIT: Final = re.compile(
 )
 _EFFECT: Final = re.compile(r" +(mem|[xfv]\d+|c\d+_\w+) +0x([0-9a-f]+)(?: 0x([0-9a-f]+))?")
 _SEARCHED: Final = 10_000
-"""Lines by which one log may begin earlier, as Spike's does in its boot ROM."""
+"""Lines by which one log may begin earlier than the other: Spike's begins in its boot ROM."""
 
 _ALWAYS_LISTED: Final = ("x", "f", "mem")
 _CONTEXT: Final = 3
@@ -26,7 +26,7 @@ _CONTEXT: Final = 3
 
 @dataclass(frozen=True, slots=True)
 class Commit:
-    """One line: an instruction, and what it did by register, or by address of memory."""
+    """One line: an instruction, and its effects by register or memory address."""
 
     text: str
     pc: int
@@ -37,9 +37,9 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class LogComparison:
-    """How many instructions agree; then the lines that don't, None where a log has ended.
+    """How many instructions agree, and the first lines that differ (None if a log has ended).
 
-    `differences` says what differs: nothing if both logs end together.
+    `differences` says what differs; it is empty if both logs end together.
     """
 
     agreed: int
@@ -50,7 +50,7 @@ class LogComparison:
 
 
 def parse_commit(line: str) -> Commit | None:
-    """The commit of a line; None if it is none.
+    """The commit in a line; None if the line is no commit.
 
     >>> parse_commit("core   0: 0 0x0000000000010094 (0x0505) x10 0x0000000000000006").effects
     {'x10': 6}
@@ -68,7 +68,7 @@ def parse_commit(line: str) -> Commit | None:
 
 
 def read_log(file: BufferedReader) -> Iterator[Commit]:
-    """The commits of a log; Spike's lines on traps and such are left out."""
+    """The commits of a log, without Spike's other lines, such as those on traps."""
     with io.TextIOWrapper(file, "ascii", "replace") as lines:
         for number, line in enumerate(lines, 1):
             commit = parse_commit(line.rstrip("\n"))
@@ -82,7 +82,7 @@ def read_log(file: BufferedReader) -> Iterator[Commit]:
 
 
 def compare_logs(a: Iterator[Commit], b: Iterator[Commit]) -> LogComparison:
-    """Go through both as far as they agree, from where they begin at one place."""
+    """Compare two logs up to the first difference; one may begin earlier than the other."""
     a, b = _aligned(a, b)
     before: deque[Commit] = deque(maxlen=_CONTEXT)
     agreed = 0
@@ -96,7 +96,7 @@ def compare_logs(a: Iterator[Commit], b: Iterator[Commit]) -> LogComparison:
 
 
 def _aligned(a: Iterator[Commit], b: Iterator[Commit]) -> tuple[Iterator[Commit], Iterator[Commit]]:
-    """Both from the same pc, if one of them only begins earlier."""
+    """Both logs from the same pc on, if one only begins earlier."""
     heads = list(islice(a, _SEARCHED)), list(islice(b, _SEARCHED))
     skips = [0, 0]
     for own, other in ((0, 1), (1, 0)):
@@ -109,7 +109,7 @@ def _aligned(a: Iterator[Commit], b: Iterator[Commit]) -> tuple[Iterator[Commit]
 
 
 def _differences(a: Commit | None, b: Commit | None) -> list[str]:
-    """What differs between two lines, in words."""
+    """The differences between two lines, in words."""
     if a is None or b is None:
         return [] if a is b else [f"{'A' if a is None else 'B'} has ended"]
     if a.pc != b.pc:

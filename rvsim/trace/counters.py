@@ -1,6 +1,6 @@
 """Counters of a run: instructions by class, vector instructions by mnemonic, memory traffic.
 
-What ran comes from the engines' own block counts; only memory bytes are counted as they go.
+Executions come from the engines' own block counts; only memory bytes are counted during the run.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from rvsim.machine import Machine
 
 @dataclass(slots=True)
 class VectorUse:
-    """Executions of one vector instruction; `vl` and `use` (vl / VLMAX) are sums over them."""
+    """Executions of one vector instruction, with the sums of `vl` and of `use` (vl / VLMAX)."""
 
     executions: int = 0
     vl: int = 0
@@ -24,20 +24,20 @@ class VectorUse:
 
     @property
     def average_vl(self) -> float | None:
-        """Elements; None for instructions that do not depend on vl."""
+        """The average vl; None for instructions that do not depend on vl."""
         return self.vl / self.executions if self.uses_vl else None
 
     @property
     def average_use(self) -> float | None:
-        """vl / VLMAX, 1 for full vectors."""
+        """The average of vl / VLMAX, 1 for full vectors; None if vl does not matter."""
         return self.use / self.executions if self.uses_vl else None
 
 
 @dataclass(slots=True)
 class Counts:
-    """What a run did.
+    """The counts of a run.
 
-    `not_compiled` has what the JIT left to the reference engine although it ran often, by name.
+    `not_compiled` counts, by name, frequent instructions that the JIT left to the reference engine.
     """
 
     instret: int
@@ -68,7 +68,7 @@ class Counts:
 
 
 def counts(machine: Machine) -> Counts:
-    """Sum up the run of a machine with statistics."""
+    """The counts of a run, from a machine with statistics."""
     found = Counts(machine.state["instret"], traffic=Traffic.of(machine.state))
     if machine.interp.jit is not None:
         found.not_compiled = machine.interp.jit.not_compiled()

@@ -1,9 +1,8 @@
 """Ordered events of a run, one instruction at a time (DESIGN 3).
 
-The events of one instruction come in one order: fetch, memory reads in element order, memory
-writes, register writes, vtype change, retire or trap.  Each is a fixed-size record; what does not
-fit (the contents of a vector register) the consumer reads from the state, which is the one after
-the instruction.
+The events of one instruction have a fixed order: fetch, memory reads in element order, memory
+writes, register writes, vtype change, retire or trap.  Each is a record of fixed size.  Contents of
+vector registers do not fit; a consumer reads them from the state, as it is after the instruction.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ Array = npt.NDArray[Any]
 
 
 class EventKind(IntEnum):
-    """What an event tells, and what its other fields then hold."""
+    """The kind of an event, which gives its other fields their meaning."""
 
     FETCH = 0  # size: bytes of the instruction, addr: pc, value: the word
     READ = 1  # number: lane, size: bytes, addr, value
@@ -40,7 +39,7 @@ class EventKind(IntEnum):
 
 
 class Event(NamedTuple):
-    """One record; `EventKind` says what the fields mean, and those it does not name are 0."""
+    """One record; `EventKind` says what the fields mean.  Other fields are 0."""
 
     kind: EventKind
     number: int = 0
@@ -52,17 +51,17 @@ class Event(NamedTuple):
 EVENT_DTYPE: Final = np.dtype(
     [("kind", "u2"), ("number", "u2"), ("size", "u4"), ("addr", "u8"), ("value", "u8")]
 )
-"""The record as NumPy and compiled code have it: ``np.array(events, EVENT_DTYPE)``."""
+"""The record as a NumPy type: ``np.array(events, EVENT_DTYPE)``."""
 
 Consumer = Callable[[Decoded | None, Sequence[Event]], object]
-"""Receives an instruction and all its events; None for one that could not be fetched."""
+"""Receives an instruction and all its events; None if the instruction could not be fetched."""
 
 _CSR_NUMBERS: Final = {csr.name: number for number, csr in CSRS.items() if csr.name in SLOT}
 _VTYPE_NUMBERS: Final = {name: _CSR_NUMBERS.pop(name) for name in ("vl", "vtype")}
 
 
 class Recorder(Observer):
-    """Collects what one machine does, and hands it to consumers an instruction at a time.
+    """Collects the events of one machine, and hands them to consumers for each instruction.
 
     >>> recorder = Recorder([lambda insn, events: print([e.kind.name for e in events])])
     >>> from rvsim.machine import Machine
@@ -81,7 +80,7 @@ class Recorder(Observer):
     # -- what the engine calls
 
     def accesses(self, names: Mapping[str, Any], state: State) -> dict[str, Any]:
-        """The engine's memory accesses, each logged, and its logs of register writes."""
+        """The engine's memory accesses, made to log themselves, and its logs of registers."""
         self._words = state.words
         self._vlenb = state.vlenb
         return {
@@ -93,7 +92,7 @@ class Recorder(Observer):
         }
 
     def _memory_accesses(self, names: Mapping[str, Any]) -> dict[str, Any]:
-        """The memory accesses among `names`, each logged."""
+        """The memory accesses among `names`, made to log themselves."""
         logged: dict[str, Any] = {}
         for size in (1, 2, 4, 8):
             logged[f"load{size}"] = self._load(names[f"load{size}"], size)
@@ -105,13 +104,13 @@ class Recorder(Observer):
         return logged
 
     def retired(self, d: Decoded) -> None:
-        """The instruction is done: all its events go to the consumers."""
+        """The instruction is done: hand all its events to the consumers."""
         words = self._words
         end = Event(EventKind.RETIRE, addr=words[SLOT["pc"]], value=words[SLOT["instret"]])
         self._hand_over(d, end)
 
     def trapped(self, d: Decoded | None, trap: Trap) -> None:
-        """The instruction ended in a trap; an ecall does too, before the system call is made."""
+        """The instruction trapped; so does an ecall, before the system call is made."""
         self._hand_over(d, Event(EventKind.TRAP, trap.cause, addr=trap.pc, value=trap.tval))
 
     def _hand_over(self, d: Decoded | None, end: Event) -> None:
@@ -140,7 +139,7 @@ class Recorder(Observer):
             self._registers.append(Event(EventKind.V, number, size, first - start))
 
     def _log_csr(self, name: str) -> None:
-        """Only what software sees as a CSR; pc and reservations are state, but no CSRs."""
+        """Log a write to a CSR; other state, such as pc and reservations, is ignored."""
         value = self._words[SLOT[name]]
         if name in _VTYPE_NUMBERS:
             self._vtype.append(Event(EventKind.VTYPE, _VTYPE_NUMBERS[name], 8, 0, value))
@@ -202,7 +201,7 @@ class Recorder(Observer):
 def _lanes(
     kind: EventKind, addrs: Sequence[int], values: Array, active: Array | None, fault: int
 ) -> list[Event]:
-    """An event for each lane that was accessed: active ones before the one that faulted."""
+    """An event for each lane that was accessed: the active lanes before the one that faulted."""
     chosen: Iterable[int] = range(len(values)) if active is None else np.flatnonzero(active)
     size, numbers = values.itemsize, values.tolist()
     return [Event(kind, int(i), size, addrs[i], numbers[i]) for i in chosen if i < fault]

@@ -1,9 +1,9 @@
 """Trace files: plain or compressed, whole records only, and no error before the run is over.
 
-What a trace writes is gathered and goes out in pieces of whole records.  In a compressed file each
-piece is a gzip member or a Zstandard frame, which readers take for one stream.  When a piece cannot
-be written (the disk is full, the reader of a pipe has gone) what went out of it is cut off, nothing
-more is written, and `close` tells.
+A trace file collects records and writes them in pieces of whole records.  In a compressed file each
+piece is a gzip member or a Zstandard frame; readers see one stream.  If a piece cannot be written
+(the disk is full, the reader of a pipe is gone), its written part is cut off, nothing more is
+written, and `close` raises the error.
 """
 
 from __future__ import annotations
@@ -25,13 +25,13 @@ _GZIP_LEVEL: Final = 4
 """Takes a twentieth of the time of level 9, for files that are 6 to 26 % larger."""
 
 _SKIPPABLE: Final = bytes.fromhex("502a4d18")
-"""Begins a Zstandard frame that is no data; the length of the rest follows (RFC 8878, 3.1.2)."""
+"""The start of a Zstandard frame without data; the length of the rest follows (RFC 8878, 3.1.2)."""
 
 Compress = Callable[[bytes], bytes]
 
 
 def _compressor(path: str) -> Compress | None:
-    """By the suffix of the file."""
+    """The compressor for the suffix of a file; None for a plain file."""
     if path.endswith(".gz"):
         return lambda data: gzip.compress(data, _GZIP_LEVEL, mtime=0)
     if path.endswith(".zst"):
@@ -41,12 +41,12 @@ def _compressor(path: str) -> Compress | None:
 
 
 def open_trace(path: str) -> io.BufferedReader:
-    """A file to read, compressed or not; `RvsimError` if it cannot be, whenever that shows."""
+    """A file to read, compressed or not; opening or reading it may raise `RvsimError`."""
     return io.BufferedReader(_DecompressedFile(path), _PIECE)
 
 
 class _DecompressedFile(io.RawIOBase):
-    """The content of a file.  Where decompressing it fails there are many exceptions."""
+    """The content of a file; it turns the many exceptions of decompression into `RvsimError`."""
 
     def __init__(self, path: str) -> None:
         self.name = path
@@ -84,7 +84,7 @@ class _DecompressedFile(io.RawIOBase):
 
 
 def is_regular(file: IO[bytes]) -> bool:
-    """Whether it is a file on a disk, and no device or pipe."""
+    """Whether a file is a file on disk, and no device or pipe."""
     return stat.S_ISREG(os.fstat(file.fileno()).st_mode)
 
 
@@ -122,7 +122,7 @@ class TraceFile:
             self.flush()
 
     def flush(self) -> None:
-        """Write what has been gathered."""
+        """Write the collected records."""
         data = b"".join(self._pending)
         self._pending.clear()
         self._pending_bytes = 0
@@ -130,7 +130,7 @@ class TraceFile:
             self._put(data if self._compress is None else self._compress(data))
 
     def _put(self, data: bytes) -> None:
-        """All of this, or nothing."""
+        """Write all of `data`, or nothing."""
         rest = memoryview(data)
         try:
             while rest:
@@ -145,9 +145,9 @@ class TraceFile:
         self._border += len(data)
 
     def close(self, tail: bytes = b"") -> None:
-        """Write the rest and `tail`, which also ends a file that is not complete.
+        """Write the rest and `tail`, which also ends an incomplete file.
 
-        `RvsimError` if anything was not written.
+        `RvsimError` if anything could not be written.
         """
         self.flush()
         self.failed = False
@@ -164,12 +164,12 @@ class TraceFile:
     # -- headers
 
     def begin(self, header: bytes) -> None:
-        """Write a header at once, so that a file which cannot take more is one without records."""
+        """Write a header at once, so that a trace is valid even if no record fits on the disk."""
         self.write(header)
         self.flush()
 
     def reserve(self, header: bytes) -> None:
-        """Write a header that `replace_header` can write again, with other content."""
+        """Write a header that `replace_header` can overwrite."""
         if not self._regular:
             self._file.close()
             raise RvsimError(
@@ -181,7 +181,7 @@ class TraceFile:
         self._put(encoded)
 
     def replace_header(self, header: bytes) -> None:
-        """Write the header that stands at the front of the file once more."""
+        """Overwrite the header at the start of the file."""
         self.flush()
         try:
             os.pwrite(self._file.fileno(), self._encode_header(header, self._header_room), 0)
@@ -189,7 +189,7 @@ class TraceFile:
             self._error = self._error or error
 
     def _encode_header(self, header: bytes, room: int) -> bytes:
-        """In a form whose length does not depend on the content."""
+        """The bytes of a header, whose length does not depend on the content."""
         if self.path.endswith(".gz"):
             return gzip.compress(header, compresslevel=0, mtime=0)
         if self._compress is None:

@@ -1,4 +1,4 @@
-"""Where instructions lead: calls and returns as RISC-V hints at them."""
+"""Where instructions lead: calls and returns, by RISC-V's hints."""
 
 from __future__ import annotations
 
@@ -12,10 +12,10 @@ _LINK_REGISTERS: Final = (1, 5)
 
 
 class Flow(Enum):
-    """How an instruction goes on."""
+    """Where control goes after an instruction."""
 
     NEXT = "next"
-    """To the next one, or to where it names."""
+    """To the next instruction, or to a target in the instruction."""
     INDIRECT = "indirect"
     """Through a register."""
     RETURN = "return"
@@ -26,7 +26,7 @@ class Flow(Enum):
 
 
 def flow_of(d: Decoded) -> Flow:
-    """How an instruction that retires goes on (RISC-V's unprivileged ISA, 2.5.1: hints of jalr).
+    """The flow of an instruction that retires (RISC-V's unprivileged ISA, 2.5.1: hints of jalr).
 
     >>> from rvsim.insn.decode import decode
     >>> flow_of(decode(0x8082, 2)), flow_of(decode(0xA001, 2))  # ret, and a jump to itself

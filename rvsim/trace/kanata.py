@@ -1,9 +1,9 @@
 """``kanata:FILE``: a log for the pipeline viewer Konata, in the Kanata format version 4.
 
 Lane 0 of an instruction shows where it is: ``W`` waits for its turn to issue, ``Is`` issues, ``Q``
-is queued for its unit, ``X`` executes.  Lane 1 shows why nothing moves, by the model's reasons.
-The log goes forward in time only, so what ends later is kept until then.  Retirement numbers are
-in the order of the program, which is that of Konata's rows.
+is queued for its unit, ``X`` executes.  Lane 1 shows why it waits, by the model's reasons.
+The log only goes forward in time, so events of later cycles wait.  Retirement numbers are in
+program order, as Konata's rows are.
 """
 
 from __future__ import annotations
@@ -27,17 +27,17 @@ from rvsim.trace.text_columns import Column, columns, only
 _Rows = npt.NDArray[Any]
 _Cycles = npt.NDArray[np.int64]
 _Happens = list[tuple[_Cycles, "int | npt.NDArray[Any]", "bool | npt.NDArray[np.bool_]"]]
-"""For each instruction a cycle, what happens in it, and whether it happens."""
+"""Kinds of events, each with columns: the cycle, what happens, and whether it happens."""
 
 _EVENT: Final = np.dtype([("cycle", "<i8"), ("number", "<i8"), ("what", "<i8")])
-"""A line of an instruction, which has its number in the file; `what` is a place in `_LINES`."""
+"""A line of the instruction with this number in the file; `what` is an index into `_LINES`."""
 
 _FIXED: Final = ("I", "R", "S\t0\tIs", "S\t0\tQ", "S\t0\tX", "E\t0\tIs", "E\t0\tX")
 _BEGIN, _RETIRE, _ISSUE, _QUEUE, _EXECUTE, _END_OF_ISSUE, _END = range(len(_FIXED))
 _STALL: Final = len(_FIXED)
 _END_OF_STALL: Final = _STALL + len(REASONS)
 _LINES: Final = [*_FIXED, *(f"{end}\t1\t{reason}" for end in "SE" for reason in REASONS)]
-"""Command, and what stands after the number; `_BEGIN` and `_RETIRE` have more in them."""
+"""A command, and the text after the number; lines of `_BEGIN` and `_RETIRE` are longer."""
 
 _COMMANDS: Final = np.array([f"{line[:1]}\t".encode() for line in _LINES])
 _ENDINGS: Final = np.array([f"{line[1:]}\n".encode() for line in _LINES])
@@ -45,7 +45,7 @@ _CHARGES: Final = np.array([f", {reason} ".encode() for reason in REASONS])
 
 
 class KanataTrace:
-    """Writes each cycle's events when no earlier ones can come."""
+    """Writes the events of a cycle when no earlier ones can come."""
 
     def __init__(self, path: str, machine: Machine) -> None:
         text.keep_memory()
@@ -73,7 +73,7 @@ class KanataTrace:
         self._file.close()
 
     def _write_until(self, cycle: int, beginnings: Column) -> None:
-        """All events up to and with this cycle, in which there is one."""
+        """Write all events up to and including this cycle, which has at least one."""
         due = self._events["cycle"] <= cycle
         events = self._events.compress(due)
         self._events = self._events.compress(~due)
@@ -98,12 +98,12 @@ def _ceil(times: Any) -> Any:
 
 
 def _begin(rows: Any) -> Any:
-    """The cycle in which the instruction before was out of the way."""
+    """The cycle from which an instruction could have issued."""
     return _floor(rows["issue"] - rows["fetch"] - rows["slot"] - rows["wait"])
 
 
 def _events(rows: _Rows, numbers: _Cycles) -> npt.NDArray[Any]:
-    """Those of one instruction after another, in the order they have within a cycle."""
+    """The events of each instruction, in their order within a cycle."""
     happens = [*_stalls(rows), *_stages(rows)]
     events = np.empty((len(rows), len(happens)), _EVENT)
     chosen = np.empty(events.shape, bool)
@@ -116,7 +116,7 @@ def _events(rows: _Rows, numbers: _Cycles) -> npt.NDArray[Any]:
 
 
 def _stalls(rows: _Rows) -> _Happens:
-    """The beginning, and the cycles in which something held up issue."""
+    """The beginning, and the cycles that delayed issue."""
     begin, issue, wait, lost = _begin(rows), _floor(rows["issue"]), rows["wait"], rows["lost"]
     reason, lost_reason = rows["reason"].astype(int), rows["lost_reason"].astype(int)
     fetches, waits, loses = rows["fetch"] > 0, wait > 0, lost > 0
@@ -132,7 +132,7 @@ def _stalls(rows: _Rows) -> _Happens:
 
 
 def _stages(rows: _Rows) -> _Happens:
-    """Where it is from issue on; the last event, when nothing more can come of it."""
+    """The stages from issue on; the last event is after all others of the instruction."""
     issue = _floor(rows["issue"])
     executes = np.maximum(_floor(rows["start"]), issue + 1)
     done = np.maximum(_ceil(rows["done"]), issue + 1)
@@ -154,7 +154,7 @@ def _label(d: Decoded) -> bytes:
 
 
 def _beginnings(rows: _Rows, numbers: _Cycles, labels: Column) -> Column:
-    """Each instruction's lines of its first cycle, but for what holds it up."""
+    """Each instruction's lines in its first cycle, without its stall."""
     number = text.decimal(numbers)
     waits = _floor(rows["issue"]) > _begin(rows)
     return columns(
@@ -166,7 +166,7 @@ def _beginnings(rows: _Rows, numbers: _Cycles, labels: Column) -> Column:
 
 
 def _details(rows: _Rows) -> list[bytes | Column]:
-    """What Konata shows beside the pointer."""
+    """The details that Konata shows beside the pointer."""
     at = rows["size"] > 0
     address = columns(b", address 0x", text.hexadecimal(rows["addr"][at]))
     return [
@@ -185,7 +185,7 @@ def _charge(times: _Cycles, name: bytes | Column) -> Column:
 
 
 def _lines(events: npt.NDArray[Any], elapsed: _Cycles, beginnings: Column) -> bytes:
-    """The text of events in their order, and between them of the cycles that elapse."""
+    """The text of events in order, and between them of the cycles that elapse."""
     places = np.arange(len(events)) + np.cumsum(elapsed > 0)
     number, what = text.decimal(events["number"]), events["what"]
     moves, begins, retires, others = map(

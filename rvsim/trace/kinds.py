@@ -1,4 +1,4 @@
-"""The kinds of traces, for those who only want to know what there is."""
+"""The kinds of traces, in a module that imports no writer."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ from typing import Final, NamedTuple
 
 
 class TraceKind(NamedTuple):
-    """What a trace is for; one that tells times, which needs a cost model, has a `writer`.
+    """The purpose of a trace, and its writer, a class of the module ``rvsim.trace.<kind>``.
 
-    The writer is a class of the module ``rvsim.trace.<kind>``.
+    A kind with a `writer` has times, and needs a cost model.
     """
 
     about: str

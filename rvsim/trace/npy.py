@@ -13,11 +13,11 @@ from rvsim.machine import Machine
 from rvsim.trace.files import TraceFile
 
 _PIECE: Final = 2048
-"""Rows that are written together, or not at all."""
+"""Rows that are written together or not at all."""
 
 
 class NpyTrace:
-    """Writes the rows of batches; how many there are is put into the header each time."""
+    """Writes the rows of batches, and after each batch their number into the header."""
 
     def __init__(self, path: str, machine: Machine) -> None:
         self._file = TraceFile(path)
@@ -40,7 +40,7 @@ class NpyTrace:
 
 
 def _header(count: int) -> bytes:
-    """That of the format's version 1.0, with room for any number of rows."""
+    """A header in version 1.0 of the format, with room for any number of rows."""
     written = io.BytesIO()
     np.lib.format.write_array_header_1_0(
         written,

@@ -20,9 +20,9 @@ _GROUP = 1 << 16
 
 
 class ParquetTrace:
-    """Writes groups of rows; a file that cannot be completed has no index and is removed.
+    """Writes groups of rows.
 
-    A device or a pipe stays, of course.
+    An incomplete file has no index and is removed, unless it is a device or a pipe.
     """
 
     def __init__(self, path: str, machine: Machine) -> None:

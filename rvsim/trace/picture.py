@@ -52,7 +52,7 @@ _FEWEST_COLUMNS: Final = 20
 
 
 def letter(reason: str) -> str:
-    """What stands for a reason of waiting.
+    """The letter for a reason of waiting.
 
     >>> letter("war"), letter("raw:vload_unit")
     ('w', 'r')
@@ -62,7 +62,7 @@ def letter(reason: str) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """An instruction in the picture: `cells` begin at cycle `start` of the picture."""
+    """A row of the picture: the `cells` of an instruction begin at cycle `start`."""
 
     label: str
     start: int
@@ -76,7 +76,7 @@ class Line:
 
 
 def origin(shown: Iterations) -> int:
-    """The cycle of the run that is cycle 0 of the picture: the first instruction could issue."""
+    """The cycle of the run that is cycle 0 of the picture: when the first one could issue."""
     return floor(shown.steps[0][0].row.before)
 
 
@@ -120,7 +120,7 @@ def _cells(step: ExecutedRow, origin: int) -> tuple[int, str]:
 
 
 def pages(picture: Sequence[Line], width: int) -> Iterator[list[Line | str]]:
-    """The picture in pieces that are `width` wide: a ruler, and the rows that have cells there.
+    """The picture in pages of `width` columns: a ruler, and the rows with cells on that page.
 
     Rows are cut to the cycles of their page.
     """
@@ -135,12 +135,12 @@ def pages(picture: Sequence[Line], width: int) -> Iterator[list[Line | str]]:
 
 
 def _ruler(first: int, count: int) -> str:
-    """The number of each tenth cycle."""
+    """The numbers of every tenth cycle."""
     return "".join(f"{n:<{_EVERY}}" for n in range(first, first + count, _EVERY)).rstrip()
 
 
 def legend(shown: Iterations, picture: Sequence[Line]) -> list[tuple[str, str]]:
-    """(cell, meaning) of what is in the picture, and for waits the cycles of each reason."""
+    """(cell, meaning) of the cells in the picture; meanings of waits have cycles by reason."""
     waited = waits(shown)
     found = []
     for cell, meaning in meanings(picture):
@@ -150,13 +150,13 @@ def legend(shown: Iterations, picture: Sequence[Line]) -> list[tuple[str, str]]:
 
 
 def meanings(picture: Sequence[Line]) -> list[tuple[str, str]]:
-    """(cell, meaning) of what is in the picture."""
+    """(cell, meaning) of the cells in the picture."""
     used = set().union(*(line.cells for line in picture))
     return [(cell, meaning) for cell, meaning in _MEANINGS.items() if cell in used]
 
 
 def waits(shown: Iterations) -> dict[str, dict[str, float]]:
-    """Cycles by reason, of each cell that stands for reasons."""
+    """For each cell that means a wait, cycles by reason."""
     found: dict[str, dict[str, float]] = {}
     for steps in shown.steps:
         for _, row in steps:

@@ -1,4 +1,4 @@
-"""Which instructions of a run are written: a window of their numbers, and regions of code."""
+"""The instructions of a run to write: a window of their numbers, and regions of code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from rvsim.perf.region import Region
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Instructions from number `first` up to, and without, `end`, counted from 0 as instret is."""
+    """Instructions from number `first` up to but not including `end`, counted from 0 as instret."""
 
     first: int = 0
     end: int | None = None
@@ -32,7 +32,7 @@ class Window:
 
 @dataclass(slots=True)
 class Selection:
-    """Chooses instructions, and remembers whether there was any.
+    """Chooses instructions; `any` says whether it has chosen one.
 
     >>> chosen = Selection(Window(10, 20), [Region("main", 0x1000, 0x1040)])
     >>> chosen.takes(10, 0x1000), chosen.takes(20, 0x1000), chosen.takes(11, 0x1040)
@@ -52,13 +52,13 @@ class Selection:
         return any(pc in region for region in self.regions)
 
     def takes(self, instret: int, pc: int) -> bool:
-        """Whether to write this one."""
+        """Whether to write an instruction."""
         chosen = instret in self.window and (not self.regions or self.is_inside(pc))
         self.any |= chosen
         return chosen
 
     def of(self, batch: Batch) -> Batch:
-        """The chosen ones of a batch."""
+        """The chosen instructions of a batch."""
         numbers = batch.rows["instret"]
         chosen = numbers >= self.window.first
         if self.window.end is not None:
@@ -70,11 +70,11 @@ class Selection:
 
     @property
     def limited(self) -> bool:
-        """Whether it leaves anything out."""
+        """Whether it may leave an instruction out."""
         return bool(self.regions) or self.window != Window()
 
     def missed(self) -> str:
-        """That none of them was there, in words.
+        """A text that says that none of the instructions executed.
 
         >>> Selection(Window(10, 20)).missed()
         'none of the instructions 10:20 executed'

@@ -1,4 +1,4 @@
-"""The traces of one run: any number of files, each of a kind, of the same instructions."""
+"""The traces of one run: any number of files of any kind, with the same instructions."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class Wanted(NamedTuple):
 
 
 class Writer(Protocol):
-    """Writes the batches that it gets to a file that it has opened."""
+    """Writes batches to a file that it opened."""
 
     def batch(self, batch: Batch) -> None: ...
 
@@ -36,15 +36,15 @@ class Writer(Protocol):
 
 
 class NothingTraced(RvsimError):
-    """No instruction was where the traces were limited to."""
+    """No instruction executed within the limits of the traces."""
 
     exit_code = 1
 
 
 class Traces:
-    """Makes the observers of a machine; within ``with``, `open` begins the files.
+    """Makes observers for a machine; within ``with``, `open` begins the files.
 
-    What is outside the `window` is not even looked at.
+    Instructions outside the `window` make no records.
 
     >>> traces = Traces([Wanted("npy", "/no/such/folder/rows.npy")])
     >>> machine = Machine(cost="x60", observers=traces.observers())
@@ -70,7 +70,7 @@ class Traces:
         return any(KINDS[trace.kind].writer for trace in self.wanted)
 
     def observers(self) -> list[Observer]:
-        """For the machine whose run is traced."""
+        """The observers for the machine whose run is traced."""
         found: list[Observer] = []
         if self.need_cost:
             found.append(Batches(self._batch, self._window.numbers))
@@ -79,11 +79,11 @@ class Traces:
         return found
 
     def show_progress(self, progress: Callable[[int], object]) -> None:
-        """Call this with the number of instructions that have been traced since the last time."""
+        """Call `progress` with the number of instructions traced since the last call."""
         self._progress = progress
 
     def open(self, machine: Machine, selection: Selection) -> None:
-        """Begin the files, for a machine that has its program and has not run."""
+        """Begin the files, for a machine that has loaded its program and has not run."""
         self._selection = selection
         for kind, path in self.wanted:
             if kind == "spike":
@@ -123,7 +123,7 @@ class Traces:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
-        """Complete all files; `RvsimError` if one is not, or if there was nothing to write."""
+        """Complete all files; `RvsimError` if one fails, or if there was nothing to write."""
         failed: list[str] = []
         with ExitStack() as closing:
             closing.enter_context(self._interrupts)
@@ -136,7 +136,7 @@ class Traces:
 
 
 def _close(close: Callable[[], object], failed: list[str]) -> None:
-    """Add to `failed` what has gone wrong, so that it hides nothing else."""
+    """Close a file; add an error to `failed`, so that it hides no other error."""
     try:
         close()
     except RvsimError as error:

@@ -3,13 +3,12 @@
     core   0: 0 0x0000000000010094 (0x02b30533) x10 0x0000000000000006
     core   0: 0 0x0000000000010098 (0x00a5b023) mem 0x0000000000011000 0x0000000000000006
 
-As in Spike, registers come in the order of their numbers, a vector register shows all of it with
-the highest byte first, a load shows its addresses and a store its addresses and values, and an
-instruction that traps has no line; an ecall is one of these.  The privilege level is 0, user,
-or 3, machine.
+As in Spike, registers are in the order of their numbers.  A vector register has all its bytes, the
+highest first.  A load has its addresses, a store its addresses and values.  An instruction that
+traps has no line; an ecall is one of these.  The privilege level is 0 (user) or 3 (machine).
 
-Spike lists the vector registers of which it wrote an element: this log lists those that hold body
-elements, whatever the mask, and all of a group where agnostic elements are overwritten.
+Spike lists vector registers in which it wrote an element.  This log lists those that hold body
+elements, whatever the mask, and all of a group if agnostic elements are overwritten.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ from rvsim.vec.vtype import VILL, VType, lmul_text
 
 _VSTART: Final = 0x008
 _VL, _VTYPE = 0xC20, 0xC21
-# Spike sorts what was written by number, and registers of one number by these.
+# Spike sorts written registers by number, and registers of one number by these values.
 _X_ORDER, _F_ORDER, _V_ORDER, _CSR_ORDER = 0, 1, 2, 4
 
 
@@ -49,7 +48,7 @@ class SpikeLog:
 
     def __init__(self) -> None:
         self.recorder = Recorder([self.instruction])
-        """The observer that the machine is made with."""
+        """The observer to make the machine with."""
         self._file: TraceFile | None = None
         self._selection = Selection()
         self._vl = 0
@@ -57,7 +56,7 @@ class SpikeLog:
         self._privilege = 0
 
     def open(self, machine: Machine, path: str, selection: Selection | None = None) -> None:
-        """Begin the file, of the instructions selected; `RvsimError` if it cannot be written."""
+        """Begin the file with the selected instructions; `RvsimError` if it cannot be written."""
         self._file = TraceFile(path)
         self._selection = selection or Selection()
         self._machine = machine
@@ -65,7 +64,7 @@ class SpikeLog:
         self._privilege = machine.state["privilege"]
 
     def close(self) -> None:
-        """Write out what is buffered; `RvsimError` if not all of the log could be written."""
+        """Write out the buffer; `RvsimError` if a part of the log could not be written."""
         if self._file is not None:
             file, self._file = self._file, None
             file.close()
@@ -123,14 +122,14 @@ class SpikeLog:
                 return f" c{e.number}_{CSRS[e.number].name} {_hex(e.value, 8)}"
 
     def _vector_state(self) -> str:
-        """``e8 m1 l32``; the vl of a load that trims it is the new one."""
+        """``e8 m1 l32``; for a load that trims vl, the new vl."""
         vtype = VType.decode(self._vtype)
         if vtype is None:
             return " e8 m1 l0"
         return f" e{vtype.sew} {lmul_text(vtype.lmul_log2)} l{self._vl}"
 
     def _vtype_changes(self, d: Decoded, events: Sequence[Event]) -> list[Event]:
-        """What of vl and vtype was written: Spike writes vtype only where it differs."""
+        """The writes to vl and vtype: Spike writes vtype only if it changes."""
         changes = [e for e in events if e.kind == EventKind.VTYPE]
         keeps_vl = d.insn is not None and d.insn.unit is Unit.VSET and avl_of(d.fields) is Avl.KEEP
         logged = []

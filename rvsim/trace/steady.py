@@ -1,4 +1,4 @@
-"""A few iterations of a loop, after it has run for a while."""
+"""A few iterations of a loop that has run for a while."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ from rvsim.perf.region import Region
 from rvsim.trace.flow import Flow, flow_of
 
 ENOUGH: Final = 20_000
-"""Rows that are kept: a loop has long settled by then."""
+"""The number of rows to keep: a loop is steady long before."""
 
 _STRAIGHT: Final = 64
-"""Instructions that are shown where there is no loop."""
+"""The number of instructions to show if there is no loop."""
 
 
 class ExecutedRow(NamedTuple):
-    """An instruction that executed, and its row."""
+    """An executed instruction and its row."""
 
     insn: Decoded
     row: Row
 
 
 class FirstRows:
-    """Keeps the first `ENOUGH` rows within `regions`; all of the program if there are none."""
+    """Keeps the first `ENOUGH` rows within `regions`, or of the program if there are no regions."""
 
     def __init__(self, regions: Sequence[Region] = ()) -> None:
         self.regions = regions
@@ -42,7 +42,7 @@ class FirstRows:
         return len(self.steps) >= ENOUGH
 
     def batch(self, batch: Batch) -> None:
-        """Keep what is wanted of a batch."""
+        """Keep the wanted rows of a batch."""
         if not self.enough:
             chosen = batch.where(self._inside(batch))
             missing = ENOUGH - len(self.steps)
@@ -54,9 +54,10 @@ class FirstRows:
 
 @dataclass(frozen=True)
 class Iterations:
-    """Consecutive iterations of a loop, the first of them number `first` of `count` in a row.
+    """Consecutive iterations of a loop; the first is number `first` of `count` in a row.
 
-    Code without a loop is one iteration, and `count` is 0.  `end` is when what follows issued.
+    Code without a loop is one iteration with a `count` of 0.  `end` is the issue time of the
+    instruction after them.
     """
 
     steps: tuple[tuple[ExecutedRow, ...], ...]
@@ -71,14 +72,14 @@ class Iterations:
 
     @property
     def cycles(self) -> float:
-        """From one iteration to the next, on average."""
+        """The average cycles of an iteration."""
         return (self.end - self.steps[0][0].row.issue) / len(self.steps)
 
 
 def steady_iterations(steps: Sequence[ExecutedRow], wanted: int) -> Iterations:
-    """Typical iterations of the longest stay in the innermost loop with most cycles.
+    """Typical iterations from the longest stay in the innermost loop with most cycles.
 
-    That is, of the `wanted` in a row those that take the median time, near the middle of the stay.
+    They are `wanted` iterations in a row that take the median time, near the middle of the stay.
     """
     head = _hottest_head(steps)
     if head is None:
@@ -98,7 +99,7 @@ def steady_iterations(steps: Sequence[ExecutedRow], wanted: int) -> Iterations:
 
 
 def _typical(begins: Sequence[float], length: int) -> int:
-    """Where as many intervals begin as take the median time, near the middle of all.
+    """The index at which `length` intervals begin that take the median time, near the middle.
 
     >>> _typical([0, 9, 12, 15, 18, 21, 33], 2)
     2
@@ -110,7 +111,7 @@ def _typical(begins: Sequence[float], length: int) -> int:
 
 
 def _last_stay(steps: Sequence[ExecutedRow]) -> tuple[ExecutedRow, ...]:
-    """The instructions since the regions were entered for the last time."""
+    """The instructions since the program last entered the regions."""
     begin = len(steps) - 1
     while begin and _follows(steps, begin):
         begin -= 1
@@ -118,7 +119,7 @@ def _last_stay(steps: Sequence[ExecutedRow]) -> tuple[ExecutedRow, ...]:
 
 
 def _hottest_head(steps: Sequence[ExecutedRow]) -> int | None:
-    """Where the innermost loop begins whose iterations take most of the time."""
+    """The pc where the innermost loop with most cycles begins; None without a loop."""
     cycles: Counter[int] = Counter()
     last: dict[int, int] = {}
     jumped = 0
@@ -133,14 +134,14 @@ def _hottest_head(steps: Sequence[ExecutedRow]) -> int | None:
 
 
 def _goes_back(steps: Sequence[ExecutedRow], i: int) -> bool:
-    """Whether the instruction before number `i` jumped back to it, and is no call nor return."""
+    """Whether the step before step `i` jumped back to it, and was neither call nor return."""
     before, here = steps[i - 1].insn, steps[i].insn
     turns = here.pc <= before.pc and _follows(steps, i)
     return turns and flow_of(before) not in (Flow.CALL, Flow.RETURN)
 
 
 def _follows(steps: Sequence[ExecutedRow], i: int) -> bool:
-    """Whether nothing outside the regions was executed before number `i`."""
+    """Whether nothing outside the regions executed directly before step `i`."""
     before = steps[i - 1].row
     return steps[i].row.instret == before.instret + (not before.trapped)
 

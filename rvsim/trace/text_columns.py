@@ -1,7 +1,7 @@
 """Many lines of text at once: NumPy columns with a text for each line.
 
-A column is an array of bytes of one width.  A zero byte in it is nothing, wherever it stands, so
-that numbers and texts of any length stand side by side; `joined` leaves them out.
+A column is an array of bytes of one width.  Zero bytes are padding anywhere in it, so that numbers
+and texts of any length can be side by side; `joined` removes them.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ Column = npt.NDArray[np.bytes_]
 Numbers = npt.NDArray[Any]
 Places = npt.NDArray[np.intp]
 Lines = tuple[Places, Column]
-"""Where lines stand, and their texts."""
+"""The places of lines, and their texts."""
 
 _PIECE: Final = 4096
 _KEPT: Final = 24 << 20
@@ -27,9 +27,9 @@ _RADIX: Final = 10_000
 
 
 def _digits(radix: int, width: int, form: str) -> tuple[npt.NDArray[Any], npt.NDArray[Any]]:
-    """Texts of `width` digits, and from `radix` on the same without leading zeros.
+    """Tables of texts with `width` digits; from index `radix` on, without leading zeros.
 
-    The second array is for the last digits of a number, which are not left out when all are 0.
+    The second table is for the last digits of a number: it has a 0 where the first has no text.
     """
     full = [f"{i:0{width}{form}}".encode() for i in range(radix)]
     bare = [f"{i:{form}}".encode().rjust(width, b"\0") for i in range(radix)]
@@ -45,16 +45,16 @@ _FRACTIONS: Final = np.array([f"{i / CYCLE:.8f}".rstrip("0")[1:].encode() for i 
 
 
 def keep_memory() -> None:
-    """Have the C library keep the memory that pieces leave behind for those that follow.
+    """Make the C library keep the memory of a piece for the next one.
 
-    glibc gives free memory back to the system and asks for it again, which takes as long as all
-    the rest, until it has freed a block as large as this one.
+    Otherwise glibc returns free memory to the system and asks for it again, which takes as long as
+    everything else.  It stops doing so after it has freed a block as large as this one.
     """
     np.empty(_KEPT, np.uint8)
 
 
 def pieces(batch: Batch) -> Iterator[Batch]:
-    """A batch in pieces whose text, and what it is made of, stays in the processor's cache."""
+    """A batch in pieces that are small enough for the processor's cache, with their text."""
     for first in range(0, len(batch.rows), _PIECE):
         yield Batch(batch.rows[first : first + _PIECE], batch.code)
 
@@ -63,7 +63,7 @@ def pieces(batch: Batch) -> Iterator[Batch]:
 
 
 def decimal(values: Numbers) -> Column:
-    """Whole numbers from 0 to 2**63 - 1.
+    """Decimal texts of integers from 0 to 2**63 - 1.
 
     >>> [text.replace(b"\\0", b"") for text in decimal(np.array([7, 120_034])).tolist()]
     [b'7', b'120034']
@@ -81,7 +81,7 @@ def decimal(values: Numbers) -> Column:
 
 
 def hexadecimal(values: Numbers) -> Column:
-    """Whole numbers from 0 to 2**64 - 1, without a prefix.
+    """Hexadecimal texts of integers from 0 to 2**64 - 1, without a prefix.
 
     >>> [text.replace(b"\\0", b"") for text in hexadecimal(np.array([0, 0x1002080])).tolist()]
     [b'0', b'1002080']
@@ -104,7 +104,7 @@ def _last(text: npt.NDArray[Any], characters: int) -> Column:
 
 
 def cycles(times: Numbers, whole: bytes = b"") -> Column:
-    """Fixed-point numbers (`rvsim.cost.formula`), exactly; those of whole cycles end with `whole`.
+    """Exact decimals of fixed-point times (`rvsim.cost.formula`); whole cycles end with `whole`.
 
     >>> [text.replace(b"\\0", b"") for text in cycles(np.array([512, 297]), whole=b".0").tolist()]
     [b'2.0', b'1.16015625']
@@ -119,7 +119,7 @@ def cycles(times: Numbers, whole: bytes = b"") -> Column:
 
 
 def columns(*parts: bytes | Column) -> Column:
-    """Columns side by side, one of them at least; bytes are the same in all lines.
+    """Parts side by side, at least one of them a column; `bytes` are the same in all lines.
 
     >>> columns(b"<", np.array([b"a", b"b"]), b">").tolist()
     [b'<a>', b'<b>']
@@ -141,12 +141,12 @@ def columns(*parts: bytes | Column) -> Column:
 
 
 def some(part: bytes | Column, chosen: Places | npt.NDArray[np.bool_]) -> bytes | Column:
-    """A part for `columns`, of the chosen lines."""
+    """The chosen lines of a part for `columns`."""
     return part if isinstance(part, bytes) else part[chosen]
 
 
 def only(chosen: npt.NDArray[np.bool_], texts: Column) -> Column:
-    """The texts, in their order, at the chosen lines; nothing elsewhere.
+    """A column with the texts, in order, at the chosen lines, and empty texts elsewhere.
 
     >>> only(np.array([True, False, True]), np.array([b"a", b"b"])).tolist()
     [b'a', b'', b'b']
@@ -160,7 +160,7 @@ def only(chosen: npt.NDArray[np.bool_], texts: Column) -> Column:
 
 
 def joined(groups: Sequence[Lines]) -> bytes:
-    """All lines of several groups, each of which has its places among all.
+    """The text of all lines of several groups; a line's place is its index in the text.
 
     >>> joined([(np.array([1]), np.array([b"b"])), (np.array([0, 2]), np.array([b"a", b"c"]))])
     b'abc'
@@ -179,7 +179,7 @@ def joined(groups: Sequence[Lines]) -> bytes:
 
 
 def joined_by_row(count: int, groups: Sequence[Lines]) -> bytes:
-    """The lines of so many rows: for each row those of all groups, whose places are rows.
+    """The text of `count` rows: for each row the lines of all groups; places are row numbers.
 
     >>> every, second = np.arange(2), np.array([1])
     >>> joined_by_row(2, [(second, np.array([b"x"])), (every, np.array([b"a", b"b"]))])

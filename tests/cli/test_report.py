@@ -223,7 +223,7 @@ def test_loops_of_one_function_stand_side_by_side(
 @pytest.mark.parametrize(
     ("steps", "options", "why"),
     [
-        (TILE, ["--timeline", "2"], "no loop without others inside"),
+        (TILE, ["--timeline", "2"], "no innermost loop was executed"),
         (PRODUCTS, ["--timeline", "0"], "--timeline 2 draws two iterations"),
     ],
 )
@@ -277,7 +277,7 @@ def test_a_program_that_fails(rvsim: Cli, tmp_path: Path, program: Program) -> N
     assert result.code == 1
     note = f"rvsim: note: {bad} ended with exit code 7: its cycles may mean little\n"
     assert result.err == f"no\n{note}"
-    assert "There is none of a program that fails" in path.read_text("utf-8")
+    assert "A program that fails or is stopped has no picture" in path.read_text("utf-8")
 
 
 def test_the_result_is_printed(rvsim: Cli, tmp_path: Path) -> None:

@@ -1,7 +1,7 @@
 """``callgrind:FILE``: a profile with calls for KCachegrind and callgrind_annotate.
 
-`charges` has what instructions cost, `steps` and `calls` follow who calls whom, `sums` adds both up
-by what `functions` names, and `text` writes the file.
+`charges` has the costs of instructions; `steps` and `calls` follow calls; `sums` adds up costs;
+`functions` gives functions their names and numbers; `text` writes the file.
 """
 
 from rvsim.trace.callgrind.trace import CallgrindTrace

@@ -1,18 +1,18 @@
 """The calls of a run, followed from one function to the next.
 
-The function that executes is always the one at the top of the stack.  It changes by a call, which
-links; by a return to where a call under way comes back to; and by what is named a move here: a
-jump, a branch, a fall into the next function, a trap, or a return from one.
+The executing function is always the one at the top of the stack.  Three things change it: a call,
+which writes a link register; a return to the return address of a call under way; and a move: a
+jump, a branch, a fall into the next function, a trap, or a return from a trap.
 
-- A move to the first instruction of a function is a call that does not return on its own (a tail
-  call, a signal handler): it ends with the call in which it was made.
-- Where that function is under way in the same call already, the move is a loop back to it.  What a
-  trap leads to is a call of its own.
-- A move into the middle of a function goes back to it if it is under way: longjmp, the end of a
-  handler, code that the compiler has put elsewhere because it is seldom used.
-- A move into code without symbols is taken for one to a first instruction.
-- A return from the function in which a trace begins tells of a call before it.
-- Where instructions are left out (a region of interest), a call may be one by way of others.
+- A move to the first instruction of a function is a call without its own return (a tail call, a
+  signal handler): it ends with the call from which it was made.
+- If that function is under way in the same call already, the move is a loop back to it.  But a trap
+  always begins a new call.
+- A move into the middle of a function under way goes back to it: longjmp, the end of a handler,
+  cold code that the compiler has put elsewhere.
+- A move into code without symbols counts as a move to a first instruction.
+- A return from the function in which a trace begins reveals an earlier call.
+- If instructions are left out (a region of interest), a call may lead through other functions.
 """
 
 from __future__ import annotations
@@ -26,23 +26,23 @@ _MAY_RETURN: Final = (Flow.INDIRECT, Flow.RETURN)
 
 
 class PlacedInsn(NamedTuple):
-    """An instruction: its function, how it goes on, and the address after it."""
+    """An instruction: its function, its flow, and the address after it."""
 
     pc: int
     function: int
     flow: Flow
     after: int
     begins: bool = False
-    """Whether it is the first one of its function."""
+    """Whether it is the first instruction of its function."""
     named: bool = True
-    """False for code without symbols: "the function" there is any number of functions."""
+    """False for code without symbols, where `function` stands for any number of functions."""
 
 
 class Edge(NamedTuple):
     """All calls from one place to another.
 
-    `again` tells calls of, and in, a function that was under way already, which callgrind names
-    ``f'2``: so the calls of ``f`` itself cost no more than what has passed.
+    `site_again` and `target_again` say that the calling or called function was under way already.
+    Callgrind names it ``f'2``, so that calls of ``f`` itself cost at most the whole run.
     """
 
     site: int
@@ -52,13 +52,13 @@ class Edge(NamedTuple):
 
 
 _TOGETHER: Final = -1
-"""In place of an address: it ends together with the frame below."""
+"""Instead of a return address: the call ends together with the frame below."""
 _SOMEWHERE: Final = -2
-"""In place of an address: nobody knows."""
+"""Instead of a return address: it is not known."""
 
 
 class _OpenCall(NamedTuple):
-    """A function under way, the number of the edge that led to it, and where it returns to."""
+    """A function under way, the number of the edge that led to it, and its return address."""
 
     function: int
     edge: int = -1
@@ -66,14 +66,14 @@ class _OpenCall(NamedTuple):
 
 
 Share = tuple[int, int]
-"""The number of an edge, and 1 or -1: whether a charge is added to its costs, or taken off."""
+"""The number of an edge, and 1 or -1: whether to add a charge to its costs or subtract it."""
 
 
 class Calls:
     """A shadow of the program's stack of calls.
 
-    What a call costs is the difference of two sums of all that has passed, at its end and at its
-    beginning.  They are left in `entries` for whoever has the sums: (edge, moment, 1 or -1).
+    The cost of a call is the difference of two sums of all costs so far, at its end and at its
+    beginning.  `entries` has these as (edge, moment, 1 or -1); the caller has the sums.
 
     >>> main = PlacedInsn(0x100, 0, Flow.CALL, 0x104)
     >>> f = PlacedInsn(0x200, 1, Flow.RETURN, 0x204, begins=True)
@@ -92,24 +92,24 @@ class Calls:
         self._numbers: dict[Edge, int] = {}
         self._frames: list[_OpenCall] = []
         self._under_way: defaultdict[int, int] = defaultdict(int)
-        """Frames by function."""
+        """The number of frames of each function."""
         self._awaited: defaultdict[int, int] = defaultdict(int)
-        """Frames by where they return to."""
+        """The number of frames with each return address."""
         self._ended: dict[int, tuple[int, int]] = {}
-        """The last call of a function that has ended: its edge, and the function that called."""
+        """For each function, its last ended call: the edge, and the calling function."""
         self._from_the_start = True
         self._begin(first)
 
     @property
     def again(self) -> bool:
-        """Whether the function that executes is under way a second time."""
+        """Whether the executing function is under way more than once."""
         return self._under_way[self._frames[-1].function] > 1
 
     def arrive(self, moment: int, last: PlacedInsn, here: PlacedInsn, gap: bool = False) -> None:
-        """`here` executes after `last`: at once, or with a gap of what is left out.
+        """`here` executes after `last`, directly or after a `gap` of omitted instructions.
 
-        This has to be told of calls and returns, of gaps, and of all that leads to another
-        function.  An indirect jump within a function is none of them: it goes by a table.
+        Call this for calls and returns, for gaps, and whenever the function changes.  An indirect
+        jump within a function needs no call: it is a jump table.
         """
         if gap:
             self._from_the_start = False
@@ -127,14 +127,14 @@ class Calls:
             self._move(moment, last, here, gap)
 
     def end(self, moment: int) -> None:
-        """What is under way ends here."""
+        """End all calls under way."""
         self._unwind(moment, 1)
 
     def charge(self, function: int) -> tuple[bool, list[Share]]:
-        """Who shares a charge to a function that does not execute: one that called, or has ended.
+        """The shares of a charge to a function that does not execute: a caller, or one that ended.
 
-        Tells whether the function was under way a second time.  What has passed counts for all that
-        is under way; here it counts for the calls that led to the function, and not for others.
+        Also says whether the function was under way more than once.  Normally a charge counts for
+        all calls under way; this one counts only for the calls that led to the function.
         """
         path: list[int] = []
         caller = function
@@ -154,7 +154,7 @@ class Calls:
     # -- what happens
 
     def _move(self, moment: int, last: PlacedInsn, here: PlacedInsn, gap: bool) -> None:
-        """To another function by neither a call nor a return of one."""
+        """Go to another function by neither a call nor a return."""
         if here.named and not here.begins:
             depth = self._depth(here.function)
         else:
@@ -171,14 +171,14 @@ class Calls:
             self._begin(here)
 
     def _depth(self, function: int) -> int:
-        """How many frames there are up to the last one of a function; 0 if there is none."""
+        """The number of frames up to the last one of a function; 0 if it has none."""
         depth = len(self._frames) if self._under_way[function] else 0
         while depth and self._frames[depth - 1].function != function:
             depth -= 1
         return depth
 
     def _depth_in_call(self, function: int) -> int:
-        """The same, but 0 if the frame is not one of those that end together."""
+        """The same, but 0 if that frame does not end together with the top frame."""
         for depth in range(len(self._frames), 0, -1):
             frame = self._frames[depth - 1]
             if frame.function == function:
@@ -188,24 +188,24 @@ class Calls:
         return 0
 
     def _return(self, moment: int, pc: int) -> None:
-        """The last call that returns to `pc` ends, and those in it."""
+        """End the last call that returns to `pc`, and the calls in it."""
         while self._pop(moment).back != pc:
             pass
 
     def _unwind(self, moment: int, depth: int) -> None:
-        """What is under way above so many frames ends."""
+        """End the calls above the lowest `depth` frames."""
         while len(self._frames) > depth:
             self._pop(moment)
 
     def _call_beside(self, moment: int, here: PlacedInsn) -> None:
-        """What is left out has called one thing after the other."""
+        """End the last call, and begin one beside it: omitted code made both."""
         frame = self._pop(moment)
         while frame.back == _TOGETHER:
             frame = self._pop(moment)
         self._call(moment, self.edges[frame.edge].site, here, frame.back)
 
     def _end_first(self, moment: int, here: PlacedInsn) -> None:
-        """The first function returns to its caller, of which the trace has seen nothing yet."""
+        """The first function returns to its caller, which the trace has not seen before."""
         first = self._first
         self._begin(here)
         if not self._from_the_start:
@@ -219,12 +219,12 @@ class Calls:
 
     @property
     def _calls(self) -> int:
-        """How many of the frames do not end together with the one below."""
+        """The number of frames that do not end together with the one below."""
         return len(self._frames) - 1 - self._awaited[_TOGETHER]
 
     def _begin(self, here: PlacedInsn) -> None:
-        """No calls are under way."""
-        self._first = here  # of what has no caller that the trace knows
+        """Begin with `here`, and with no calls under way."""
+        self._first = here  # its caller is not in the trace
         self._frames = [_OpenCall(here.function)]
         self._under_way.clear()
         self._awaited.clear()

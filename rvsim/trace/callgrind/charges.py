@@ -1,4 +1,4 @@
-"""What the instructions of a batch were charged, as flat arrays that are ready to be added up."""
+"""The charges of a batch of instructions, as flat arrays to add up."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from rvsim.trace.callgrind.functions import Functions
 from rvsim.trace.callgrind.sums import Numbers, Places
 
 INSTRUCTIONS = 0
-"""The column that counts instructions; the others hold fixed-point cycles (`rvsim.cost.formula`),
-of the reasons in `Charger.reasons`."""
+"""The column that counts instructions.  The others hold fixed-point cycles
+(`rvsim.cost.formula`) for the reasons in `Charger.reasons`."""
 
 
 class Charges(NamedTuple):
-    """An amount for each charge: the row that it is of, and the place and column it is added to."""
+    """Charges: the row that each belongs to, the place and column to add it to, its amount."""
 
     row: Places
     place: Places
@@ -27,22 +27,22 @@ class Charges(NamedTuple):
 
 
 class Charger:
-    """Numbers places and reasons as they come up, so that tables stay small."""
+    """Numbers places and reasons in order of appearance, so that tables stay small."""
 
     def __init__(self, functions: Functions) -> None:
         self.places: dict[int, int] = {}
-        """The numbers of pcs."""
+        """The number of each pc."""
         self.reasons: list[str] = []
-        """Those that were charged, in the order of their columns."""
+        """The charged reasons, in the order of their columns."""
         self._functions = functions
         self._function_at: list[int] = []
-        """By place."""
+        """The function of each place."""
         self._columns = np.zeros(len(REASONS), np.intp)
         self._place = PerInstruction(lambda d: self._number(d.pc))
         self._pc = PerInstruction(lambda d: d.pc)
 
     def charges(self, batch: Batch) -> tuple[Charges, Charges]:
-        """The charges of a batch; apart from them, those to functions that do not execute."""
+        """(charges of a batch, charges to functions that were not executing)."""
         rows, place = batch.rows, self._place(batch).astype(np.intp)
         counted = np.flatnonzero(~rows["trapped"])
         found = [Charges(counted, place[counted], 0 * counted, np.ones_like(counted))]
@@ -55,13 +55,13 @@ class Charger:
         return Charges(*map(np.concatenate, zip(*found, strict=True))), strangers
 
     def function(self, place: int) -> int:
-        """The function that a place is in."""
+        """The function of a place."""
         return self._function_at[place]
 
     def _charges(
         self, amounts: Numbers, reasons: npt.NDArray[np.integer[Any]], places: Places
     ) -> Charges:
-        """Those that are not 0."""
+        """The charges that are not 0."""
         at = np.flatnonzero(amounts)
         return Charges(at, places[at], self._columns_of(reasons[at]), amounts[at])
 
@@ -75,7 +75,7 @@ class Charger:
         return columns
 
     def _charged(self, batch: Batch, place: Places) -> tuple[Places, npt.NDArray[np.bool_]]:
-        """Where waits are charged, few elsewhere, and whether that is in another function."""
+        """(the place that each wait is charged to, whether that is in another function)."""
         rows = batch.rows
         strange = np.zeros(len(rows), np.bool_)
         elsewhere = np.flatnonzero((rows["charged"] != self._pc(batch)) & (rows["wait"] != 0))

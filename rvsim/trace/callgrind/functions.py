@@ -1,4 +1,4 @@
-"""The functions of a program by number, so that code of one is told from that of another."""
+"""The functions of a program, by number."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ UNNAMED = "???"
 
 
 class FunctionName(NamedTuple):
-    """A name, and the object and the source file in which it begins."""
+    """A function's name, and the object and source file in which it begins."""
 
     name: str
     object: str
@@ -18,7 +18,7 @@ class FunctionName(NamedTuple):
 
 
 class Functions:
-    """Numbers functions as they come up.  Code without a symbol is one function of its object.
+    """Numbers functions in order of appearance.  Code without symbols is one function per object.
 
     >>> machine = Machine()
     >>> machine.load("traces/saxpy.elf")
@@ -39,7 +39,7 @@ class Functions:
         return self._functions[number]
 
     def number(self, pc: int) -> int:
-        """The function of an instruction."""
+        """The number of the function of an instruction."""
         symbol = self._image.symbols.lookup(pc)
         start = None if symbol is None else pc - symbol[1]
         key = self.is_ours(pc), start
@@ -52,18 +52,18 @@ class Functions:
         return number
 
     def offset(self, pc: int) -> int | None:
-        """How far in its function an instruction is; None if that has no name."""
+        """The offset of an instruction in its function, in bytes; None without a symbol."""
         symbol = self._image.symbols.lookup(pc)
         return None if symbol is None else symbol[1]
 
     def is_ours(self, pc: int) -> bool:
-        """Whether an address is in the program itself, and not in a library."""
+        """Whether an address is in the program itself and not in a library."""
         return any(segment.addr <= pc < segment.end for segment in self._image.segments)
 
     def line(self, pc: int) -> tuple[str, int] | None:
-        """The source file and line of an instruction, if it has any."""
+        """The source file and line of an instruction; None if unknown."""
         return self._image.lines.line(pc)
 
     def address(self, pc: int) -> int:
-        """Where an instruction is in the file that has it, as far as that is known."""
+        """The address of an instruction in its ELF file; for libraries, its pc."""
         return pc - self._image.bias if self.is_ours(pc) else pc

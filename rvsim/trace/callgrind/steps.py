@@ -1,4 +1,4 @@
-"""From row to row: where the function that executes may change, so that calls are followed."""
+"""Follows calls from row to row: finds where the executing function may change."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Flags = npt.NDArray[np.bool_]
 
 
 class Steps(NamedTuple):
-    """The rows of a batch, and how each came after the one before it."""
+    """The rows of a batch, each with what came before it."""
 
     last: Places
     """The code of the row before."""
@@ -27,20 +27,20 @@ class Steps(NamedTuple):
     trapped: Flags
     """Whether the row before did not retire."""
     gap: Flags
-    """Whether something between the two is left out."""
+    """Whether instructions between the two rows are left out."""
     arrives: Flags
-    """Whether the function that executes may have changed, so that `Follower.follow` has to see."""
+    """Whether the executing function may have changed; `Follower.follow` must see these rows."""
 
 
 class Follower:
-    """Follows the calls of a run from batch to batch; `calls` is there from the first row on."""
+    """Follows the calls of a run from batch to batch; `calls` is None before the first row."""
 
     calls: Calls | None = None
 
     def __init__(self, functions: Functions) -> None:
         self._functions = functions
         self._spots: list[PlacedInsn] = []
-        """By the code of a batch, as the arrays are."""
+        """Instructions by the code of a batch; the arrays have the same order."""
         self._function = np.zeros(0, np.intp)
         self._turns = np.zeros(0, np.bool_)
         """Whether an instruction calls or returns."""
@@ -48,10 +48,10 @@ class Follower:
         """The code of the last row."""
         self._last_trapped = False
         self._retired = 0
-        """How many had retired after it."""
+        """Instructions retired after the last row."""
 
     def steps(self, batch: Batch) -> Steps:
-        """How the rows of a batch, which is not empty, follow each other."""
+        """The steps of a batch, which must not be empty."""
         self._meet(batch.code)
         code, retired = batch.rows["code"].astype(np.intp), batch.rows["instret"].astype(np.int64)
         last = np.concatenate(([self._last], code[:-1]))
@@ -68,11 +68,11 @@ class Follower:
     def follow(
         self, steps: Steps, rows: Places, charged: Mapping[int, int]
     ) -> tuple[list[bool], list[tuple[bool, list[Share]]]]:
-        """Follow the calls at some `rows`, among them all that arrive: each is a moment of `Calls`.
+        """Follow the calls at `rows`, which include all that arrive; each is a moment of `Calls`.
 
-        `charged` has, by row, the functions that do not execute there and yet are charged.  Tells
-        whether what executes is under way a second time, at the end of the batch before and from
-        each of the rows on; and what `Calls.charge` says.
+        `charged` has, by row, functions that are charged but do not execute there.  Returns whether
+        the executing function is under way more than once, at the end of the batch before and from
+        each of the rows on; and for each of `charged` the result of `Calls.charge`.
         """
         calls, spots = self.calls, self._spots
         assert calls is not None
@@ -88,7 +88,7 @@ class Follower:
         return again, shared
 
     def _meet(self, code: Sequence[Decoded]) -> None:
-        """Look at the instructions that are new."""
+        """Add new instructions to the tables."""
         new = code[len(self._spots) :]
         if new:
             self._spots += map(self._spot, new)

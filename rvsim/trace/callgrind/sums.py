@@ -1,4 +1,4 @@
-"""Exact sums of many whole numbers, by row and column; both are added as they come up."""
+"""Exact sums of many integers, by row and column, in a table that grows."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ class Sums:
         self._table: Numbers = np.zeros((0, 0), np.int64)
 
     def add(self, rows: Places, columns: Places, amounts: Numbers) -> None:
-        """Add each amount in its place."""
+        """Add each amount to its row and column."""
         if len(rows):
             self._reach(int(rows.max()) + 1, int(columns.max()) + 1)
             places = rows * self._table.shape[1] + columns
@@ -39,7 +39,7 @@ class Sums:
             )
 
     def _reach(self, rows: int, columns: int) -> None:
-        """Make room for so many."""
+        """Make room for that many rows and columns."""
         old = self._table.shape
         if rows > old[0] or columns > old[1]:
             room = max(rows, 2 * old[0]) if rows > old[0] else old[0]
@@ -48,5 +48,5 @@ class Sums:
             self._table = table
 
     def row(self, number: int) -> list[int]:
-        """The sums of a row, as far as it has any."""
+        """The sums of a row; empty if the table does not have it."""
         return self._table[number].tolist() if number < len(self._table) else []

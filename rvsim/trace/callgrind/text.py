@@ -1,4 +1,4 @@
-"""A profile in callgrind's format, version 1: Valgrind's manual, "Callgrind Format"."""
+"""A profile in version 1 of callgrind's format (Valgrind's manual, "Callgrind Format")."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _CYCLES, _INSNS = "Cycles", "Instructions"
 _AGAIN: Final = "'2"
 
 Costs = Sequence[int]
-"""Instructions, and then fixed-point cycles by reason; what is left out is 0."""
+"""Instructions, then fixed-point cycles by reason; missing values are 0."""
 
 Place = tuple[int, bool]
 """A pc, and whether its function was under way already."""
@@ -24,7 +24,7 @@ Place = tuple[int, bool]
 
 @dataclass(frozen=True, slots=True)
 class CallgrindProfile:
-    """What a run cost: in all, by place, and by call as (edge, how often, what passed)."""
+    """The costs of a run: in all, by place, and by call as (edge, count, inclusive costs)."""
 
     name: str
     functions: Functions
@@ -67,7 +67,7 @@ class ProfileText:
         yield f"summary: {self._values(self._profile.total)}"
 
     def _blocks(self) -> dict[tuple[int, bool], list[int]]:
-        """The places of each function that have costs or calls, in order."""
+        """For each function, its places with costs or calls, sorted by pc."""
         places = {place for place, costs in self._profile.own.items() if any(costs)}
         blocks: dict[tuple[int, bool], list[int]] = {}
         for pc, again in sorted(places.union(self._calls)):
@@ -75,9 +75,9 @@ class ProfileText:
         return blocks
 
     def _function(self, function: FunctionName, again: bool, pcs: list[int]) -> Iterator[str]:
-        """The costs of the places of a function, and of what they call.
+        """The costs of the places of a function, and of their calls.
 
-        A function has one file, that of its beginning, whatever has been inlined.
+        A function belongs to the file in which it begins, whatever was inlined into it.
         """
         if function.object != self._object:
             self._object = function.object
@@ -97,7 +97,7 @@ class ProfileText:
                 yield f"{position} {self._values(costs)}"
 
     def _called(self, edge: Edge, count: int) -> Iterator[str]:
-        """A call, whose object and file are the caller's if they are not given."""
+        """The lines of a call; without an object or file of its own it has the caller's."""
         callee = self._functions[self._functions.number(edge.target)]
         if callee.object != self._object:
             yield f"cob={printable(callee.object)}"
@@ -108,7 +108,7 @@ class ProfileText:
         yield f"calls={count} {self._functions.address(edge.target):#x} {line}"
 
     def _values(self, costs: Costs) -> str:
-        """The costs of a line, which are whole numbers."""
+        """The costs of a line, as integers."""
         insns, *cycles = costs or (0,)
         found = dict(zip(self._profile.reasons, cycles, strict=False))
         ordered = (sum(cycles), *(found.get(reason, 0) for reason in self._order))

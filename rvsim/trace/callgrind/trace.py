@@ -1,9 +1,9 @@
 """Adds up the costs of places and calls, batch by batch, and writes them at the end.
 
-Costs are cycles, instructions, and cycles by the model's reasons, each an event of its own.  A wait
-stands at the instruction that the model charges, as in ``--cycles``.  What a call costs is what
-passed until it ended, so that a function's inclusive cost is its own and that of all it calls;
-`rvsim.trace.callgrind.calls` says what is a call.
+Costs are cycles, instructions, and cycles by the model's reasons; each is an event.  A wait is at
+the instruction that the model charges, as in ``--cycles``.  A call costs all that passes until it
+ends, so that a function's inclusive cost is its own and that of all functions it calls;
+`rvsim.trace.callgrind.calls` says what counts as a call.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from rvsim.trace.files import TraceFile
 
 
 class CallgrindTrace:
-    """Adds up what passes and writes it at the end: memory goes with the code, not the run."""
+    """Adds up costs and writes them at the end: memory grows with the code, not with the run."""
 
     def __init__(self, path: str, machine: Machine) -> None:
         assert machine.image is not None
@@ -32,14 +32,14 @@ class CallgrindTrace:
         self._charger = Charger(self._functions)
         self._follower = Follower(self._functions)
         self._own = Sums()
-        """By twice the number of the place, and 1 more if its function was under way already."""
+        """Costs by 2 * place, or 2 * place + 1 if its function was under way already."""
         self._inclusive = Sums()
-        """By the number of the edge."""
+        """Costs by the number of the edge."""
         self._passed = np.zeros(1, np.int64)
-        """All that has passed, by column."""
+        """All costs so far, by column."""
 
     def batch(self, batch: Batch) -> None:
-        """Add up what these instructions cost."""
+        """Add up the costs of these instructions."""
         if not len(batch.rows):
             return
         charges, strange = self._charger.charges(batch)
@@ -59,7 +59,7 @@ class CallgrindTrace:
         self._own.add(2 * charges.place + again, charges.column, charges.amount)
 
     def _passed_before(self, moments: int, stretch: Places, *charges: Charges) -> Numbers:
-        """All that had passed at each moment; they cut the rows into stretches."""
+        """All costs before each moment; the moments cut the rows into stretches."""
         width = 1 + len(self._charger.reasons)
         passed = np.zeros((moments + 1, width), np.int64)
         for row, _, column, amount in charges:
@@ -70,7 +70,7 @@ class CallgrindTrace:
         return passed[:-1]
 
     def _add_calls(self, passed: Numbers) -> None:
-        """Add what had passed at the moments when calls began and ended, with its sign."""
+        """Add the costs so far, with their signs, at the moments when calls began and ended."""
         calls = self._follower.calls
         if calls is not None and calls.entries:
             edge, moment, sign = np.array(calls.entries, np.int64).T
@@ -78,7 +78,7 @@ class CallgrindTrace:
             calls.entries.clear()
 
     def _add_shares(self, charges: Charges, shares: list[list[Share]]) -> None:
-        """Add charges to the calls that share them."""
+        """Add charges to the calls that have shares in them."""
         columns, amounts = charges.column.tolist(), charges.amount.tolist()
         found = [
             (edge, column, sign * amount)
