@@ -30,6 +30,7 @@ from rvsim.verifier.locations import (
     Reader,
     Registers,
     ValuePiece,
+    VectorFields,
 )
 
 _A0: Final = 10
@@ -82,7 +83,7 @@ class Plan:
     def _fit(self, sizes: list[int]) -> bool:
         """Whether sizes are those of the types; vectors may be shorter than their registers."""
         return len(sizes) == len(self._sizes) and all(
-            size == place.size or (size < place.size and place.is_vector)
+            size == place.size or (size < place.size and place.vector)
             for size, place in zip(sizes, self.arguments, strict=True)
         )
 
@@ -90,13 +91,13 @@ class Plan:
         room, sent = placement.x[SP], dict[int, bytes]()
         if self._hidden:
             assert self.result.alignment
-            room = room - self.result.size & -self.result.alignment
+            room = room - self.result.held_bytes & -self.result.alignment
             placement.result_address = room
         for k, location in self._others:
-            sent[k] = values[k]
+            sent[k] = location.spread(values[k])
             if location.alignment:
-                room = room - location.size & -location.alignment
-                placement.memory.append((room, values[k]))
+                room = room - location.held_bytes & -location.alignment
+                placement.memory.append((room, sent[k]))
                 sent[k] = room.to_bytes(WORD_BYTES, "little")
         placement.x[SP] = room - self._stack_bytes & -STACK_ALIGNMENT
         if self._hidden and placement.result_address is not None:
@@ -118,7 +119,8 @@ class Plan:
         for location in self.arguments:
             value = location.get(registers, read)
             if location.alignment:
-                value = read(int.from_bytes(value, "little"), location.size)
+                address = int.from_bytes(value, "little")
+                value = location.gather(read(address, location.held_bytes))
             found.append(value)
         return found
 
@@ -128,7 +130,7 @@ class Plan:
         if self._hidden:
             placement.memory.append((int(registers.x[_A0]), value))
         else:
-            self.result.put(value, placement)
+            self.result.put(self.result.spread(value), placement)
         return placement
 
 
@@ -191,16 +193,16 @@ class _Assignment:
     def _vector(self, type: Vector, is_named: bool) -> Location:
         """psABI, "Standard Vector Calling Convention Variant"; variadic ones go by reference."""
         bits = self._vlen << type.lmul_log2 if type.lmul_log2 > 0 else self._vlen >> -type.lmul_log2
-        each = max(bits // 8, 1)
+        each, register = max(bits // 8, 1), self._vlen // 8
+        fields = VectorFields(type.fields, each, max(each, register))
         size = each * type.fields
         first = self._vector_registers(type) if is_named else None
         if first is None:
             address = (self._word(0, WORD_BYTES),)
-            return Location(size, address, STACK_ALIGNMENT, is_vector=True)
-        held = min(each, self._vlen // 8)
-        starts = range(0, size, held)
-        pieces = [ValuePiece("v", first + n, start, held) for n, start in enumerate(starts)]
-        return Location(size, tuple(pieces), is_vector=True)
+            return Location(size, address, STACK_ALIGNMENT, fields)
+        starts = range(0, fields.number * fields.held, register)
+        pieces = [ValuePiece("v", first + n, start, register) for n, start in enumerate(starts)]
+        return Location(size, tuple(pieces), vector=fields)
 
     def _vector_registers(self, type: Vector) -> int | None:
         """The first register of its groups; None if none are left for them."""

@@ -34,8 +34,6 @@ def float_parts(type: Type) -> tuple[Leaf, ...]:
     >>> float_parts(Array(Float("float", 4, "f32"), 3))
     ()
     """
-    if isinstance(type, Array | Structure) and type.size > _MOST_LEAVES * _REGISTER_BYTES:
-        return ()
     try:
         leaves = _leaves(type, {})
     except _WholeError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, Final, Literal, Protocol
+from typing import Any, Final, Literal, NamedTuple, Protocol
 
 from rvsim.hart.words import WORD_MASK
 
@@ -60,21 +60,50 @@ class ValuePiece:
     signed: bool = False
 
 
+class VectorFields(NamedTuple):
+    """Of a vector or tuple: how many fields, and bytes of each, without and with unused ones."""
+
+    number: int
+    used: int
+    held: int
+
+
 @dataclass(frozen=True, slots=True)
 class Location:
     """Where a value of `size` bytes is.
 
     With an `alignment` the value is in memory that the caller provides, and the one piece is its
-    address.  A vector of fewer bytes may be put.
+    address.  A vector value has its fields one after another, each of so many elements as fit, or
+    fewer.
     """
 
     size: int
     pieces: tuple[ValuePiece, ...] = ()
     alignment: int | None = None
-    is_vector: bool = False
+    vector: VectorFields | None = None
+
+    @property
+    def held_bytes(self) -> int:
+        """Bytes that the value takes up where it is: each field of vectors has whole registers."""
+        return self.vector.number * self.vector.held if self.vector else self.size
+
+    def spread(self, value: bytes) -> bytes:
+        """The value as it is in its pieces or in memory."""
+        if self.vector is None or self.vector.number == 1:
+            return value
+        each = len(value) // self.vector.number
+        starts = range(0, len(value), each or 1)
+        return b"".join(value[i : i + each].ljust(self.vector.held, b"\0") for i in starts)
+
+    def gather(self, content: bytes) -> bytes:
+        """The value of what is in its pieces or in memory."""
+        if self.vector is None:
+            return content
+        number, used, held = self.vector
+        return b"".join(content[n * held : n * held + used] for n in range(number))
 
     def put(self, value: bytes, placement: Placement) -> None:
-        """Put the value, or its address if it is in memory, where it belongs."""
+        """Put a value that is spread, or its address if it is in memory, where it belongs."""
         for piece in self.pieces:
             part = value[piece.start : piece.start + piece.size]
             number = piece.number
@@ -93,10 +122,10 @@ class Location:
 
     def get(self, registers: Registers, read: Reader) -> bytes:
         """The value; its address if it is in memory."""
-        value = bytearray(WORD_BYTES if self.alignment else self.size)
+        value = bytearray(WORD_BYTES if self.alignment else self.held_bytes)
         for piece in self.pieces:
             value[piece.start : piece.start + piece.size] = _part(piece, registers, read)
-        return bytes(value)
+        return bytes(value) if self.alignment else self.gather(bytes(value))
 
 
 def _part(piece: ValuePiece, registers: Registers, read: Reader) -> bytes:

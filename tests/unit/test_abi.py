@@ -112,6 +112,13 @@ def test_structures_of_few_floats_are_taken_apart(type: Structure, x: list[int],
     assert [word & 0xFFFF_FFFF for word in found.f.values()] == f
 
 
+def test_padding_does_not_keep_a_structure_from_being_taken_apart():
+    fields = (Field("a", FLOAT, 0), Field("b", INT, 16))
+    value = (1).to_bytes(16, "little") + (2).to_bytes(16, "little")
+    found = plan_of(function(Structure("s", 32, 16, fields))).place([value], TOP)
+    assert (found.x, found.f) == ({2: TOP, 10: 2}, {10: 0xFFFF_FFFF_0000_0001})
+
+
 def test_unions_and_pointers_with_floats_are_not_taken_apart():
     union = Structure("u", 4, 4, (Field("f", FLOAT, 0),), is_union=True)
     assert placed(plan_of(function(union)), (7, 4)).x[10] == 7
@@ -179,6 +186,18 @@ def test_a_vector_without_registers_goes_by_reference():
     assert sorted(found.v) == list(range(8, 24))
     assert found.memory == [(TOP - 16, b"x" * 16)]
     assert found.x == {2: TOP - 16, 10: TOP - 16, 11: 0}
+
+
+def test_fields_of_tuples_have_whole_registers_however_short_they_are():
+    mf2 = Vector("vint8mf2x2_t", 8, -1, 2)
+    plan = plan_of(function(mf2, Vector("vint8m8_t", 8, 3), mf2), vlen=128)
+    short, whole = b"aabb", b"c" * 8 + b"d" * 8
+    found = plan.place([short, bytes(128), whole], TOP)
+    assert found.v[8][:2] + found.v[9][:2] == short
+    assert found.v[10][:8] + found.v[11][:8] == whole
+    by_reference = plan_of(function(*[Vector("vint8m8_t", 8, 3)] * 2, mf2), vlen=128)
+    found = by_reference.place([b"", b"", whole], TOP)
+    assert found.memory == [(TOP - 32, b"c" * 8 + bytes(8) + b"d" * 8 + bytes(8))]
 
 
 def test_vector_results_are_in_v8_and_masks_in_v0():

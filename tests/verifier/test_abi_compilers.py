@@ -134,8 +134,8 @@ def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFacto
     return machine_of(folder / "f.elf"), made
 
 
-def machine_of(path: Path) -> Machine:
-    machine = Machine(cpu="generic-rv64gcv", engine="numpy")
+def machine_of(path: Path, vlen: int = 256) -> Machine:
+    machine = Machine(cpu="generic-rv64gcv", engine="numpy", vlen=vlen)
     machine.load(str(path))
     return machine
 
