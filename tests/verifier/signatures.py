@@ -56,7 +56,7 @@ class Signatures:
     parts: list[str] = field(default_factory=lambda: [PROLOGUE])
     structures: list[str] = field(default_factory=list)
     flat: list[str] = field(default_factory=list)
-    """Structures without structures in them."""
+    """Structures without structures in them, and not empty."""
 
     names: list[str] = field(default_factory=list)
     variadic: dict[str, str] = field(default_factory=dict)
@@ -82,7 +82,8 @@ class Signatures:
         name = f"{kind} s{len(self.structures)}"
         self.parts.append(f"{name} {{ {members} }} {attribute};")
         self.structures.append(name)
-        if "struct s" not in members and "union s" not in members:
+        # GCC 12 does not take structures with arrays of empty ones apart either.
+        if members and "struct s" not in members and "union s" not in members:
             self.flat.append(name)
 
     def _member(self, number: int) -> str:
