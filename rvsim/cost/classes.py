@@ -154,7 +154,7 @@ class VectorTiming:
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class CostCase:
     """Values that hold if all conditions in `when` hold; a condition lists the values it admits."""
 
     when: Mapping[str, tuple[Any, ...]]
@@ -169,7 +169,7 @@ class ClassOf(Generic[T]):
     """A timing and its cases; later cases override earlier ones."""
 
     base: T
-    cases: tuple[Case, ...] = ()
+    cases: tuple[CostCase, ...] = ()
 
     def at(self, situation: Situation) -> T:
         """The timing in one situation."""
@@ -248,12 +248,12 @@ def _own(where: str, timing: type[Any], table: Mapping[str, Any]) -> dict[str, A
     return read_values(where, timing, {k: v for k, v in table.items() if k not in NOT_VALUES})
 
 
-def _read_cases(where: str, timing: type[Any], table: Mapping[str, Any]) -> tuple[Case, ...]:
+def _read_cases(where: str, timing: type[Any], table: Mapping[str, Any]) -> tuple[CostCase, ...]:
     listed = as_list(f"{where}.cases", table.get("cases", []))
     return tuple(_case(f"{where}.cases[{i}]", timing, entry) for i, entry in enumerate(listed))
 
 
-def _case(where: str, timing: type[Any], value: Any) -> Case:
+def _case(where: str, timing: type[Any], value: Any) -> CostCase:
     table, conditions = as_table(where, value), _conditions()
     known = {*conditions, *entries(timing)}
     for key in table:
@@ -261,7 +261,7 @@ def _case(where: str, timing: type[Any], value: Any) -> Case:
             raise RvsimError(f"unknown entry {key!r} in {where}", hint=did_you_mean(key, known))
     when = {k: _admitted(f"{where}.{k}", conditions[k], table[k]) for k in table if k in conditions}
     rest = {k: v for k, v in table.items() if k not in conditions}
-    return Case(when, read_values(where, timing, rest))
+    return CostCase(when, read_values(where, timing, rest))
 
 
 def _admitted(where: str, choice: Choice, value: Any) -> tuple[Any, ...]:

@@ -72,6 +72,10 @@ class Symbols:
         found = self._named.get(name)
         return None if found is None else found.addr
 
+    def find(self, name: str) -> Symbol | None:
+        """The symbol of a name; a global one is preferred to a local one."""
+        return self._named.get(name)
+
     def extent(self, name: str) -> tuple[int, int] | None:
         """Start and end of what a name stands for; a label without a size ends at the next symbol.
 

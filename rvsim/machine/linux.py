@@ -11,7 +11,7 @@ from rvsim.guest.linux import (
     BlockedForEver,
     CacheFacts,
     Cpu,
-    Kernel,
+    LinuxKernel,
     LinuxProcess,
     ProcessExit,
     hwcap,
@@ -44,7 +44,9 @@ _NO_WAY_OUT: Final = (
 class LinuxEnvironment(Environment):
     """Runs a process."""
 
-    def __init__(self, kernel: Kernel) -> None:
+    process: LinuxProcess
+
+    def __init__(self, kernel: LinuxKernel) -> None:
         self.kernel = kernel
         self.process = kernel.process
 
@@ -79,7 +81,7 @@ class LinuxEnvironment(Environment):
             initial=Initial.parse(options.initial),
             **given,
         )
-        return LinuxEnvironment(Kernel(process, strace))
+        return LinuxEnvironment(LinuxKernel(process, strace))
 
     def start(self, hart: Hart) -> None:
         self.process.start(hart.state)

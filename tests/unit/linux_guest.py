@@ -7,7 +7,7 @@ from typing import Any
 
 from rvsim.config import NO_FACTS, ClockRates
 from rvsim.guest.elf import Image, Segment
-from rvsim.guest.linux import Cpu, Kernel, LinuxProcess
+from rvsim.guest.linux import Cpu, LinuxKernel, LinuxProcess
 from rvsim.hart.memory import PAGE, Memory, R, W
 from rvsim.hart.state import State
 
@@ -45,7 +45,7 @@ class Guest:
         options = {"cpu": cpu, "stdout": self.out.append, "note": self.notes.append} | options
         strace = options.pop("strace", None)
         self.process = LinuxProcess(self.memory, options.pop("image", IMAGE), **options)
-        self.kernel = Kernel(self.process, strace)
+        self.kernel = LinuxKernel(self.process, strace)
         self.state = State(vlen)
         self.state["vtype"] = 1 << 63
         self.process.start(self.state)

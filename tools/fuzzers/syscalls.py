@@ -28,7 +28,7 @@ from pathlib import Path
 from typing import Final
 
 from rvsim.guest.elf import Image, Segment
-from rvsim.guest.linux import BlockedForEver, Grant, Kernel, LinuxProcess, ProcessExit
+from rvsim.guest.linux import BlockedForEver, Grant, LinuxKernel, LinuxProcess, ProcessExit
 from rvsim.guest.linux.deadline import CutShort
 from rvsim.guest.linux.system import PROCESS_ID
 from rvsim.guest.linux.table import CALLS
@@ -107,7 +107,7 @@ IMAGE: Final = Image(
     arch=None,
 )
 
-Call = tuple[int, tuple[int, ...]]
+SystemCall = tuple[int, tuple[int, ...]]
 
 
 def _text(path: str) -> int:
@@ -188,7 +188,7 @@ class Case:
 
     seed: int
     structures: tuple[bytes, ...]
-    calls: tuple[Call, ...]
+    calls: tuple[SystemCall, ...]
     host_time: bool
 
 
@@ -212,7 +212,7 @@ def _packed(words: Sequence[int]) -> bytes:
     return struct.pack(f"<{len(words)}Q", *words)
 
 
-def _sweep(index: int) -> tuple[Call, ...]:
+def _sweep(index: int) -> tuple[SystemCall, ...]:
     """One argument of one call with each hostile value."""
     number, *fitting = _SWEPT[index // 6]
     fitting += [0] * (6 - len(fitting))
@@ -223,7 +223,7 @@ def _sweep(index: int) -> tuple[Call, ...]:
     return tuple(calls)
 
 
-def _call(draw: random.Random, hostility: float) -> Call:
+def _call(draw: random.Random, hostility: float) -> SystemCall:
     if draw.random() < 0.5:
         number, *fitting = draw.choice(_RIGHT)
         fitting += [0] * (6 - len(fitting))
@@ -336,7 +336,7 @@ class Guest:
             dirs=[Grant(str(host.granted), "/d", writable=True)],
             host_time=case.host_time,
         )
-        self._kernel = Kernel(self.process)
+        self._kernel = LinuxKernel(self.process)
         self.state = State(256)
         self.process.start(self.state)
         self._open_files()
@@ -400,7 +400,7 @@ def _one(guest: Guest, number: int, arguments: tuple[int, ...]) -> str | None:
     return ended if took <= TOO_LONG else f"takes {took:.2f} s of processor time"
 
 
-def shown(call: Call) -> str:
+def shown(call: SystemCall) -> str:
     """The call as a trace shows it, with all six registers."""
     number, arguments = call
     name = CALLS[number].name if number in CALLS else f"syscall {number}"

@@ -3,7 +3,7 @@
 from rvsim.guest.linux.cpu import CacheFacts, Cpu
 from rvsim.guest.linux.fault_signals import signal_number
 from rvsim.guest.linux.grants import Grant
-from rvsim.guest.linux.kernel import Kernel
+from rvsim.guest.linux.kernel import LinuxKernel
 from rvsim.guest.linux.process import LinuxProcess, Sink, hwcap
 from rvsim.guest.linux.system import hwprobe
 from rvsim.guest.linux.table import BlockedForEver, ProcessExit
@@ -13,7 +13,7 @@ __all__ = [
     "CacheFacts",
     "Cpu",
     "Grant",
-    "Kernel",
+    "LinuxKernel",
     "LinuxProcess",
     "ProcessExit",
     "Sink",

@@ -13,7 +13,7 @@ from rvsim.guest.linux.names import NAMES
 from rvsim.guest.linux.process import LinuxProcess
 from rvsim.guest.linux.signals import NAMES as SIGNAL_NAMES
 from rvsim.guest.linux.signals import Killed
-from rvsim.guest.linux.table import Call, ProcessExit
+from rvsim.guest.linux.table import ProcessExit, SystemCall
 from rvsim.hart.state import State
 from rvsim.hart.traps import LACKED_RIGHT, Cause
 from rvsim.hart.words import WORD_MASK
@@ -24,7 +24,7 @@ _ECALL_SIZE: Final = 4
 _WIDEST_ACCESS: Final = 8
 
 
-class Kernel:
+class LinuxKernel:
     """Serves one process; `strace` gets a line for each system call."""
 
     def __init__(
@@ -94,7 +94,9 @@ class Kernel:
             self.process.name_library(end.code)
             raise
 
-    def _traced(self, call: Call, arguments: list[int], strace: Callable[[str], object]) -> int:
+    def _traced(
+        self, call: SystemCall, arguments: list[int], strace: Callable[[str], object]
+    ) -> int:
         shown = call.shown(arguments, self.process.memory)
         result = None
         try:

@@ -97,7 +97,7 @@ _READERS: Final[dict[str, tuple[Callable[[int], int], Callable[[int, Memory], st
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
+class SystemCall:
     """One system call: its function, and the types of its parameters and result."""
 
     name: str
@@ -123,7 +123,7 @@ class Call:
         return hex(result) if self.result == "Addr" else str(result)
 
 
-CALLS: Final[dict[int, Call]] = {}
+CALLS: Final[dict[int, SystemCall]] = {}
 """The modelled system calls by number; filled at import."""
 
 _Run = TypeVar("_Run", bound=Callable[..., int])
@@ -141,7 +141,7 @@ def syscall(number: int, name: str) -> Callable[[_Run], _Run]:
         unknown = [kind for kind in kinds if kind not in _READERS]
         if unknown or number in CALLS:
             raise TypeError(f"system call {number} ({name}): entered twice or of types {unknown}")
-        CALLS[number] = Call(name, run, kinds, signature.return_annotation)
+        CALLS[number] = SystemCall(name, run, kinds, signature.return_annotation)
         return run
 
     return enter

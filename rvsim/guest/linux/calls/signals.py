@@ -108,7 +108,7 @@ def sigaltstack(process: LinuxProcess, new: Addr, old: Addr) -> int:
 
 @syscall(139, "rt_sigreturn")
 def rt_sigreturn(process: LinuxProcess) -> int:
-    """Come back from a handler.  `Kernel.syscall` does it: all registers change."""
+    """Come back from a handler.  `LinuxKernel.syscall` does it: all registers change."""
     return EFAULT
 
 
