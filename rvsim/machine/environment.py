@@ -9,6 +9,7 @@ from rvsim.guest.linux import signal_number
 from rvsim.hart.traps import Trap
 
 if TYPE_CHECKING:
+    from rvsim.guest.linux import LinuxProcess
     from rvsim.machine.hart import Hart
 
 Reason = Literal["exit", "trap", "max_insns", "timeout", "stop"]
@@ -36,6 +37,9 @@ class Environment:
 
     Whatever comes here, the hart stands between two instructions.
     """
+
+    process: LinuxProcess | None = None
+    """The process that runs, if it runs on Linux."""
 
     def start(self, hart: Hart) -> None:
         """Set registers for the first instruction."""

@@ -190,8 +190,7 @@ class Machine:
     @property
     def process(self) -> LinuxProcess | None:
         """The process, if the program runs on Linux."""
-        found = self.environment
-        return found.process if isinstance(found, LinuxEnvironment) else None
+        return self.environment.process
 
     def place(self, pc: int) -> str:
         """``0x1000a in main+0x1a (gemm.c:41)``, as far as symbols and lines know."""
