@@ -24,6 +24,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from rvsim.errors import RvsimError, did_you_mean
 from rvsim.host.cache_folder import cache_folder
@@ -65,6 +66,13 @@ KERNEL_FLAGS = (
     "-mllvm",
     "-enable-global-merge=false",
 )
+
+
+# For a program whose functions are called one by one: all of them stay, used or not.
+_CALLABLE_FLAGS = ("-Wl,--no-gc-sections", "-mllvm", "-enable-global-merge=false")
+_CALLABLE_SUFFIXES = (".c", ".S", ".s", ".o", ".a")
+_SIGNS_OF_LIBC = ("undefined symbol", "file not found")
+_STUB_MAIN = "__attribute__((weak)) int main(void) { return 0; }\n"
 
 
 class CompileError(RvsimError):
@@ -123,11 +131,83 @@ def build(
     inputs = [str(path.resolve()) for path in (*sources, *_sources(runtime))]
     flags = _flags(extra_args, min_vlen, cpu)
     with _replacing(out) as partial:
-        done = _zig("cc", *flags, f"-I{runtime}", *inputs, "-o", str(partial))
-        if done.returncode != 0:
-            raise CompileError(done.stderr or f"the compiler ended with status {done.returncode}")
+        done = _compiled("cc", *flags, f"-I{runtime}", *inputs, "-o", str(partial))
         sys.stderr.write(done.stderr)
     return out
+
+
+def build_callable(
+    sources: Sequence[Path],
+    *,
+    flags: Sequence[str] = (),
+    cpu: str = DEFAULT_CPU,
+    min_vlen: int = MIN_VLEN,
+    libc: Literal["musl", "none"] | None = None,
+) -> Path:
+    """The ELF, in the cache, of C, assembly, object and archive files, with all their functions.
+
+    Its `main` does nothing unless they define one.  `libc` None takes the kernels' runtime, or
+    musl where a header or a symbol is missing there; the first use of musl takes a minute.
+
+    Raises `CompileError` with the compiler's text, `RvsimError` for a missing or foreign file.
+    """
+    for source in sources:
+        if not source.is_file():
+            raise RvsimError(f"no such source file: {source}")
+        if source.suffix not in _CALLABLE_SUFFIXES:
+            raise RvsimError(f"{source} is no C, assembly, object or archive file")
+    if libc is not None:
+        return _callable(sources, flags, _mcpu(cpu, min_vlen), libc)
+    try:
+        return _callable(sources, flags, _mcpu(cpu, min_vlen), "none")
+    except CompileError as error:
+        if not any(sign in error.output for sign in _SIGNS_OF_LIBC):
+            raise
+    return _callable(sources, flags, _mcpu(cpu, min_vlen), "musl")
+
+
+def _callable(sources: Sequence[Path], flags: Sequence[str], mcpu: str, libc: str) -> Path:
+    inputs = [str(path.resolve()) for path in sources]
+    options = [mcpu, *_COMPILE]
+    if libc == "musl":
+        options.remove("-ffreestanding")
+        options += ["-target", "riscv64-linux-musl", "-static"]
+    else:
+        runtime = data_path("kernels") / RUNTIME
+        options += ["-target", "riscv64-freestanding", f"-I{runtime}", *_LINK]
+        inputs += [str(path.resolve()) for path in _sources(runtime)]
+    options += [*_CALLABLE_FLAGS, *flags]
+    folder = cache_dir() / f"callable-{_preprocessed_hash(inputs, options)[:16]}"
+    out = folder / "program.elf"
+    if is_own_file(out):
+        return out
+    folder.mkdir(parents=True, exist_ok=True)
+    stub = folder / "main.c"
+    with _replacing(stub) as partial:
+        partial.write_text(_STUB_MAIN, "utf-8")
+    with _replacing(out) as partial:
+        sys.stderr.write(_compiled("cc", *options, *inputs, str(stub), "-o", str(partial)).stderr)
+    return out
+
+
+def _preprocessed_hash(inputs: Sequence[str], options: Sequence[str]) -> str:
+    """A hash of all that is compiled: the text of the sources with their headers and paths."""
+    digest = hashlib.sha256(repr((_ziglang_version(), inputs, options, _STUB_MAIN)).encode())
+    for path in inputs:
+        if path.endswith((".c", ".S")):
+            content = _compiled("cc", *options, "-E", path).stdout.encode()
+        else:
+            content = Path(path).read_bytes()
+        digest.update(f"\0{len(content)}\0".encode())
+        digest.update(content)
+    return digest.hexdigest()
+
+
+def _compiled(*args: str) -> subprocess.CompletedProcess[str]:
+    done = _zig(*args)
+    if done.returncode != 0:
+        raise CompileError(done.stderr or f"the compiler ended with status {done.returncode}")
+    return done
 
 
 def kernel_names() -> list[str]:
