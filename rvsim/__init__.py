@@ -16,12 +16,36 @@ if TYPE_CHECKING:
     from rvsim.errors import RvsimError
     from rvsim.hart.traps import Trap
     from rvsim.machine import Machine, RunResult
+    from rvsim.verifier import (
+        Case,
+        Mismatch,
+        arg,
+        close,
+        compile,
+        exact,
+        open,
+        out,
+        pointer_to,
+        replay,
+        returns,
+        strategies,
+        trap,
+        ulp,
+        verify,
+    )
 
 __version__ = "0.1.0"
-__all__ = ["Machine", "RunResult", "RvsimError", "Trap", "__version__"]
+__all__ = ["Case", "Machine", "Mismatch", "RunResult", "RvsimError", "Trap", "__version__", "arg"]
+__all__ += ["close", "compile", "exact", "open", "out", "pointer_to", "replay", "returns"]
+__all__ += ["strategies", "trap", "ulp", "verify"]
 
 # Imported at first use: a command line that only asks for the version needs no NumPy.
+_VERIFIER: Final = (
+    *("Case", "Mismatch", "arg", "close", "compile", "exact", "open", "out", "pointer_to"),
+    *("replay", "returns", "strategies", "trap", "ulp", "verify"),
+)
 _HOMES: Final = {
+    **dict.fromkeys(_VERIFIER, "rvsim.verifier"),
     "Machine": "rvsim.machine",
     "RunResult": "rvsim.machine",
     "RvsimError": "rvsim.errors",
