@@ -486,6 +486,9 @@ class Memory:
 
     def _is_direct(self, at: npt.NDArray[np.int64], nbytes: int, need: int) -> bool:
         """Whether nobody is to be asked before any of the accesses."""
-        direct = self._direct_pages
-        first, last = at >> PAGE_BITS, at + (nbytes - 1) >> PAGE_BITS
-        return bool((direct[first] & direct[last] & need).all())
+        if need == R and not self.rights.withholds_loads:
+            return True
+        rights = self._direct_pages[at >> PAGE_BITS]
+        if nbytes > 1:
+            rights &= self._direct_pages[at + (nbytes - 1) >> PAGE_BITS]
+        return bool((rights & need).all())

@@ -74,6 +74,8 @@ class PageRights:
         """What the mapping grants, of pages that somebody denies something of."""
         self._denied: Reasons = defaultdict(dict)
         self._withheld: Reasons = defaultdict(dict)
+        self.withholds_loads = False
+        """Whether R has ever been withheld from a page: most machines do not ask about loads."""
 
     def map(self, start: int, stop: int, rights: int | bytes) -> None:
         """What the mapping grants for a range of pages: the same for all, or a byte for each."""
@@ -99,6 +101,7 @@ class PageRights:
     def withhold(self, owner: PageOwner, page: int, rights: int) -> None:
         """Have the owner asked before uses of these rights, and of no others."""
         self._withheld[page][owner] = rights
+        self.withholds_loads |= bool(rights & R)
         self._derive(page)
 
     def give_back(self, owner: PageOwner, page: int) -> None:
