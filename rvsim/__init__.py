@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rvsim.verifier import (
         Case,
         Mismatch,
+        Sum,
         arg,
         close,
         compile,
@@ -37,11 +38,11 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 __all__ = ["Case", "Machine", "Mismatch", "RunResult", "RvsimError", "Trap", "__version__", "arg"]
 __all__ += ["close", "compile", "exact", "open", "out", "pointer_to", "replay", "returns"]
-__all__ += ["strategies", "trap", "ulp", "verify"]
+__all__ += ["Sum", "strategies", "trap", "ulp", "verify"]
 
 # Imported at first use: a command line that only asks for the version needs no NumPy.
 _VERIFIER: Final = (
-    *("Case", "Mismatch", "arg", "close", "compile", "exact", "open", "out", "pointer_to"),
+    *("Case", "Mismatch", "Sum", "arg", "close", "compile", "exact", "open", "out", "pointer_to"),
     *("replay", "returns", "strategies", "trap", "ulp", "verify"),
 )
 _HOMES: Final = {

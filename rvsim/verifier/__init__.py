@@ -11,6 +11,7 @@ from rvsim.verifier.program import GuestProgram, Kernel
 from rvsim.verifier.program import compile_program as compile
 from rvsim.verifier.program import open_program as open
 from rvsim.verifier.saved_cases import replay
+from rvsim.verifier.sums import Sum
 from rvsim.verifier.trial import pointer_to, returns, trap
 from rvsim.verifier.verification import Report, verify
 
@@ -26,6 +27,7 @@ __all__ = [
     "Kernel",
     "Mismatch",
     "Report",
+    "Sum",
     "arg",
     "close",
     "compile",

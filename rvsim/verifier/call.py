@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -71,6 +71,14 @@ class Request:
     """What registers that hold no arguments hold."""
 
 
+@dataclass(frozen=True, slots=True)
+class Times:
+    """What a call took on a core."""
+
+    cycles: int
+    stalls: Mapping[str, float]
+
+
 @dataclass(slots=True, eq=False)
 class Call:
     """One call of a kernel that has returned: its value, and what it took.
@@ -87,6 +95,30 @@ class Call:
     """Bytes around the arrays that the kernel has changed."""
     stdout: bytes = field(default=b"", repr=False)
     """What the kernel has printed."""
+    times: Callable[[], Times] | None = field(default=None, repr=False)
+    """Makes the call again where cycles are counted."""
+    _times: Times | None = field(default=None, repr=False)
+
+    @property
+    def cycles(self) -> int:
+        """Cycles of the program's core, with the caches as the program's start leaves them.
+
+        The call is made again for them, on a machine that counts them.  Raises `RvsimError` for a
+        CPU without a core, and for a program that has made a system call in an earlier call.
+        """
+        return self._timed.cycles
+
+    @property
+    def stalls(self) -> Mapping[str, float]:
+        """Cycles by the reason for which they passed; they add up to `cycles`."""
+        return self._timed.stalls
+
+    @property
+    def _timed(self) -> Times:
+        if self._times is None:
+            assert self.times is not None
+            self._times = self.times()
+        return self._times
 
     def __int__(self) -> int:
         return int(self.value)

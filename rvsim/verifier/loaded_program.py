@@ -21,6 +21,7 @@ from rvsim.machine.environment import Environment
 from rvsim.machine.options import RunOptions
 from rvsim.machine.trap_report import recent_report, trap_report
 from rvsim.verifier.area import ArgumentArea
+from rvsim.verifier.call import Times
 from rvsim.verifier.conditions import PLAIN_ENTRY, Entry
 from rvsim.verifier.environment import Callback, CallEnvironment
 from rvsim.verifier.errors import Busy, CallExited, CallLimit, CallTrapped
@@ -45,6 +46,8 @@ _DEAD_STACK: Final = 1 << 12
 _MOST_STATES: Final = 64
 
 Octets = npt.NDArray[np.uint8]
+Moment = dict[int, bytes]
+"""Content of the pages that were written, by their numbers."""
 
 _ALL_CALLBACKS: Final = PAGE // 4
 
@@ -76,6 +79,8 @@ class LoadedProgram:
         self._states: dict[Entry, Octets] = {}
         self.instret = self.machine.state["instret"]
         """Instructions that had been executed before each call."""
+        cost = self.machine.cost
+        self._cycle, self._stalls = (0, {}) if cost is None else (cost.cycle, dict(cost.stalls))
 
     @property
     def image(self) -> Image:
@@ -110,6 +115,12 @@ class LoadedProgram:
         state.x[_RA] = self.area.nowhere
         return state.buffer.copy()
 
+    @property
+    def _is_beyond_pages(self) -> bool:
+        """Whether a system call, or memory that was promised, has changed more than pages."""
+        grown = self.machine.memory.left + self.area.held != self._left
+        return self._has_called_linux or grown
+
     # -- a call
 
     @contextmanager
@@ -131,8 +142,7 @@ class LoadedProgram:
 
     def refresh(self) -> None:
         """Put memory back to what it was when the program had been loaded."""
-        grown = self.machine.memory.left + self.area.held != self._left
-        if self._has_called_linux or grown:
+        if self._is_beyond_pages:
             self._load()
         else:
             self._written.restore()
@@ -141,6 +151,21 @@ class LoadedProgram:
     def top(self) -> int:
         """Where the stack of a call begins, and grows down from."""
         return self._top
+
+    def moment(self) -> Moment | None:
+        """What memory holds now, for `go_to`; None if a system call has changed more than that."""
+        return None if self._is_beyond_pages else self._written.now()
+
+    def go_to(self, moment: Moment) -> None:
+        """Have memory hold what it held at a moment of another machine with the same program."""
+        self._written.put(moment)
+
+    def times(self) -> Times:
+        """What the last call took; its machine counts cycles."""
+        cost = self.machine.cost
+        assert cost is not None
+        stalls = {r: n - self._stalls.get(r, 0) for r, n in cost.stalls.items()}
+        return Times(cost.cycle - self._cycle, {r: n for r, n in stalls.items() if n})
 
     def run(
         self,

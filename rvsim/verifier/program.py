@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -20,11 +20,13 @@ from rvsim.guest.symbols import OBJECT
 from rvsim.hart.memory import X
 from rvsim.insn.decode import decode_all
 from rvsim.machine.options import RunOptions
+from rvsim.profiles import core_of
 from rvsim.toolchain import build_callable, build_kernel
+from rvsim.verifier.arguments import Argument
 from rvsim.verifier.binding import Binding, parameters_of, type_of
-from rvsim.verifier.call import Call, Request
+from rvsim.verifier.call import Call, Request, Times
 from rvsim.verifier.ctypes_classes import class_of
-from rvsim.verifier.loaded_program import MEMORY, MOST_INSNS, LoadedProgram
+from rvsim.verifier.loaded_program import MEMORY, MOST_INSNS, LoadedProgram, Moment
 from rvsim.verifier.perform import perform
 from rvsim.verifier.python_types import type_from
 
@@ -102,7 +104,26 @@ class Kernel:
         with guest.in_use():
             if fresh:
                 guest.refresh()
-            return perform(guest, request)
+            before = guest.moment()
+            again = replace(request, arguments=_copies(request.arguments))
+            call = perform(guest, request)
+        call.times = partial(self._timed, again, before)
+        return call
+
+    def _timed(self, request: Request, before: Moment | None) -> Times:
+        """Make the call again on a machine that counts cycles."""
+        if before is None:
+            raise RvsimError(
+                f"no cycles of {self.name}: an earlier call has made a system call",
+                hint="call with fresh=True",
+            )
+        program = self.program.at(cost=core_of(self.program.options.cpu))
+        guest = program.guest
+        with guest.in_use():
+            guest.refresh()
+            guest.go_to(before)
+            perform(guest, request)
+            return guest.times()
 
     def request(
         self,
@@ -279,6 +300,11 @@ def compile_program(
     chosen = RunOptions(**{"memory_size": MEMORY, **options})
     built = build_callable([Path(source) for source in sources], flags=given, cpu=chosen.cpu)
     return GuestProgram(built, chosen)
+
+
+def _copies(arguments: Sequence[Argument]) -> tuple[Argument, ...]:
+    """The same arguments with arrays of their own; the request knows which share memory."""
+    return tuple(replace(argument, array=argument.array.copy()) for argument in arguments)
 
 
 def _inferred(name: str, values: Sequence[Any]) -> Function:

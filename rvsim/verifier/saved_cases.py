@@ -17,12 +17,13 @@ import numpy.typing as npt
 from rvsim.errors import RvsimError
 from rvsim.verifier.arguments import Argument, ArrayPlace
 from rvsim.verifier.call import Address
-from rvsim.verifier.case import Expected
+from rvsim.verifier.case import RESULT, Expected
 from rvsim.verifier.compare import Close, Exact, Ulp
 from rvsim.verifier.conditions import Conditions
 from rvsim.verifier.mismatch import Mismatch, mismatch
 from rvsim.verifier.program import GuestProgram, Kernel, open_program
 from rvsim.verifier.sharing import grouped
+from rvsim.verifier.sums import Sum
 from rvsim.verifier.trial import Trial
 from rvsim.verifier.values import decode, encode
 
@@ -65,8 +66,14 @@ def save(
             array = named[number][1].array
             octets[after : after + array.nbytes] = np.frombuffer(array.tobytes(), np.uint8)
         content[f"group {k}"] = octets
+    results = {**expected.arrays, **({RESULT: expected.value} if expected.has_value else {})}
+    sums = {name: result for name, result in results.items() if isinstance(result, Sum)}
     for name, array in expected.arrays.items():
-        content[f"expected {name}"] = np.asarray(array)
+        if name not in sums:
+            content[f"expected {name}"] = np.asarray(array)
+    for name, total in sums.items():
+        content[f"terms {name}"] = np.asarray(total.terms, np.float64)
+        content[f"start {name}"] = np.asarray(total.start, np.float64)
     meta = {
         "version": _VERSION,
         "program": str(kernel.program.path.resolve()),
@@ -81,7 +88,8 @@ def save(
         "conditions": asdict(conditions),
         "seed": seed,
         "has_value": expected.has_value,
-        "value": _as_json(expected.value, kernel),
+        "value": None if RESULT in sums else _as_json(expected.value, kernel),
+        "sums": {name: _settings(total) for name, total in sums.items()},
         "compare": [type(trial.compare).__name__, asdict(trial.compare)],  # type: ignore[call-overload]
     }
     content[_META] = np.frombuffer(json.dumps(meta, sort_keys=True).encode(), np.uint8)
@@ -95,6 +103,10 @@ def save(
     except OSError as error:
         raise RvsimError(f"can't write {path}: {error.strerror}") from error
     return path
+
+
+def _settings(total: Sum) -> dict[str, Any]:
+    return {"axis": total.axis, "dtype": np.dtype(total.dtype).str, "fused": total.fused}
 
 
 def _described(argument: Argument) -> dict[str, Any]:
@@ -207,10 +219,17 @@ def _expected(
 ) -> Expected:
     assert kernel.type is not None
     before = "expected "
-    arrays = {n.removeprefix(before): a for n, a in content.items() if n.startswith(before)}
-    value = meta["value"]
+    arrays: dict[str, Any] = {
+        n.removeprefix(before): a for n, a in content.items() if n.startswith(before)
+    }
+    sums = {
+        name: Sum(content[f"terms {name}"], start=content[f"start {name}"], **given)
+        for name, given in meta["sums"].items()
+    }
+    value = sums.pop(RESULT, meta["value"])
+    arrays |= sums
     if isinstance(value, list):
         value = Address(0, *value)
-    elif value is not None:
+    elif isinstance(value, str):
         value = decode(kernel.type.result, bytes.fromhex(value))
     return Expected(arrays, value, bool(meta["has_value"]))

@@ -21,6 +21,7 @@ from rvsim.verifier.errors import CallFailed, CallTrapped
 from rvsim.verifier.loaded_program import MOST_INSNS
 from rvsim.verifier.perform import perform
 from rvsim.verifier.program import Kernel
+from rvsim.verifier.sums import Sum
 
 _SEEDS: Final = 16
 """Of random registers: each example takes another one, until they begin anew."""
@@ -176,10 +177,15 @@ class Trial:
         expected: Expected,
         conditions: Conditions,
     ) -> Failure | None:
-        wanted = before
+        wanted: Any = before
         if name in expected.arrays:
-            wanted = _as_large(name, np.asarray(expected.arrays[name]), before)
-        wrong = (self.compare if name in expected.arrays else exact).wrong(got, wanted)
+            wanted = expected.arrays[name]
+            if not isinstance(wanted, Sum):
+                wanted = _as_large(name, np.asarray(wanted), before)
+        if isinstance(wanted, Sum):
+            wrong, wanted = wanted.wrong(got), wanted.one()
+        else:
+            wrong = (self.compare if name in expected.arrays else exact).wrong(got, wanted)
         self.elements += got.size if name in expected.arrays else 0
         if not wrong.any():
             return None
@@ -196,7 +202,8 @@ class Trial:
         self.elements += 1
         if self._is_value(got, expected):
             return None
-        text = f"{self.kernel.name} returned {got}, but the reference {expected}"
+        wanted = f"a sum like {expected.one()}" if isinstance(expected, Sum) else expected
+        text = f"{self.kernel.name} returned {got}, but the reference {wanted}"
         return Failure("value", self.kernel.name, text, conditions)
 
     def _is_value(self, got: Any, expected: Any) -> bool:
@@ -204,6 +211,8 @@ class Trial:
             if isinstance(expected, Address):
                 return (got.argument, got.offset) == (expected.argument, expected.offset)
             return got.value == (0 if expected is None else int(expected))
+        if isinstance(expected, Sum):
+            return not expected.wrong(np.asarray(got)).any()
         a = np.asarray(got)
         return not self.compare.wrong(a, np.asarray(expected).astype(a.dtype)).any()
 

@@ -38,7 +38,7 @@ ROOMS = {
     "perf": "printable errors host hart insn cost engine guest machine",
     "trace": "printable errors config host hart vec insn cost engine machine perf",
     "page": "insn cost perf trace",
-    "verifier": "errors toolchain hart vec insn guest machine",
+    "verifier": "errors profiles toolchain hart vec insn guest machine",
 }
 """Room or loose module of rvsim: what else of rvsim it may import, all of it from rows above."""
 

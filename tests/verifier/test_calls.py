@@ -227,3 +227,28 @@ def test_the_same_arguments_get_the_same_addresses(compiled: GuestProgram) -> No
         return [call.value.value]
 
     assert addresses(1) == addresses(100_000)
+
+
+def test_cycles_are_those_of_a_second_run_from_the_same_memory(program: GuestProgram) -> None:
+    count = program["count"]
+    calls = [count() for _ in range(2)]
+    assert [int(call) for call in calls] == [1, 2]
+    assert calls[1].cycles == calls[0].cycles > 0
+    assert sum(calls[0].stalls.values()) == calls[0].cycles
+    assert int(count()) == 3
+
+
+def test_cycles_depend_on_what_the_arrays_held_before_the_call(program: GuestProgram) -> None:
+    a = np.arange(64, dtype=np.int16).reshape(8, 8)
+    call = program["increment"](a, 8, 8, 8)
+    cycles = call.cycles
+    assert cycles > call.instructions / 2
+    assert program["increment"](a, 8, 8, 8).cycles == cycles
+    assert a[0, 0] == 2
+
+
+def test_a_cpu_without_a_core_has_no_cycles(compiled: GuestProgram) -> None:
+    program = compiled.at(cpu="generic-rv64gcv")
+    call = program["count"]()
+    with pytest.raises(rvsim.RvsimError, match="no cycles"):
+        assert call.cycles

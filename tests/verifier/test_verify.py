@@ -73,6 +73,22 @@ def test_a_vlen_that_is_assumed_is_found(right: GuestProgram) -> None:
         assert found.value.failure.place == "to"
 
 
+def test_an_unordered_sum_may_have_any_order(right: GuestProgram, broken: GuestProgram) -> None:
+    n = rv.size("n", sew=32, lmul=2)
+    numbers = rv.array(np.float32, n, elements=rv.floats(32, -100, 100))
+    arguments = {"a": numbers, "b": numbers, "n": n}
+
+    def total(a: Any, b: Any) -> Any:
+        return rvsim.Sum(a.astype(np.float64) * b, dtype=np.float32, fused=True)
+
+    report = rvsim.verify(right["dot_f32"], total, arguments, examples=FEW)
+    assert {c.reduction for c in report.runs} == {"sequential", "tree", "random"}
+    with pytest.raises(rvsim.Mismatch) as found:
+        rvsim.verify(broken["dot_f32"], total, arguments, examples=60)
+    with pytest.raises(rvsim.Mismatch):
+        rvsim.replay(found.value.saved or "")
+
+
 def halved(a: Any, n: int) -> None:
     a[:n] = np.rint(a[:n] / 2).astype(np.int16)
 

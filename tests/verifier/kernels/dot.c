@@ -40,3 +40,18 @@ void halve(int16_t *a, size_t n) {
         __riscv_vse16_v_i16m1(a, x, vl);
     }
 }
+
+float dot_f32(const float *a, const float *b, size_t n) {
+    size_t vlmax = __riscv_vsetvlmax_e32m2();
+    vfloat32m2_t sums = __riscv_vfmv_v_f_f32m2(0, vlmax);
+    for (size_t vl; n > 0; n -= vl, a += vl, b += vl) {
+        vl = __riscv_vsetvl_e32m2(n);
+        vfloat32m2_t x = __riscv_vle32_v_f32m2(a, vl), y = __riscv_vle32_v_f32m2(b, vl);
+        sums = __riscv_vfmacc_vv_f32m2_tu(sums, x, y, vl);
+    }
+    vfloat32m1_t zero = __riscv_vfmv_v_f_f32m1(0, 1);
+#ifdef DEFECT
+    vlmax -= vlmax > 8;
+#endif
+    return __riscv_vfmv_f_s_f32m1_f32(__riscv_vfredusum_vs_f32m2_f32m1(sums, zero, vlmax));
+}
