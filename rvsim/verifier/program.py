@@ -170,11 +170,7 @@ class Types:
         self._known = known
 
     def __getitem__(self, name: str) -> Any:
-        found = self._known.named(name)
-        if found is None:
-            hint = did_you_mean(name, self._known.names(), otherwise="build the program with -g")
-            raise RvsimError(f"the program has no type {name!r}", hint=hint)
-        return class_of(found)
+        return class_of(self._known.named(name))
 
 
 class GuestProgram:
