@@ -43,7 +43,7 @@ CYCLE_NOTE: Final = "cycle and time count instructions: there is no cost model, 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a block has to know of an instruction."""
+    """What an instruction means for the block that it is in."""
 
     ends_block: bool
     changes_mode: bool = False
@@ -152,7 +152,7 @@ class Binder:
         self._names = names
         self._functions: dict[tuple[Any, ...], Compiled] = {}
         self._remarks: set[str] = set() if cost is None else {CYCLE_NOTE}
-        """What has been said of the counters, or need not be."""
+        """Remarks on the counters that were made, or need not be."""
 
     @property
     def functions(self) -> int:
@@ -201,13 +201,13 @@ class Binder:
             self._remark(d.pc, csrs.note(self.config, d.fields["csr"]))
 
     def _remark(self, pc: int, text: str | None) -> None:
-        """Say something of the counters, once a run."""
+        """Remark on the counters, once a run."""
         if text is not None and text not in self._remarks:
             self._remarks.add(text)
             self.note(pc, text)
 
     def _timed(self, cost: CostModel, call: Call, d: Decoded, mode: Mode) -> Call:
-        """The call, with what it costs accounted for in front of it."""
+        """The call, after its cost has been accounted for."""
         assert d.insn is not None
         context = self.context(d.insn, d.fields, mode)
         program = self.program(d.insn, d.fields, mode)
@@ -269,7 +269,7 @@ def _illegal(why: str) -> Call:
 
 
 def _recorded(ring: Ring, site: int, call: Call, word: int) -> Call:
-    """The call, which leaves a record after it."""
+    """The call, followed by a record of it."""
 
     def recorded() -> None:
         ring.clear()

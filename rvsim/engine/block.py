@@ -1,4 +1,4 @@
-"""Blocks: consecutive instructions, bound to calls, with what is counted of them."""
+"""Blocks: consecutive instructions, bound to calls, and their counts."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ Call = Callable[[], None]
 Execution = tuple[Decoded, "Mode", int, int]
 """An instruction, the mode it ran in, how often it did, and the sum of vl over that.
 
-The sum is that of an instruction that depends on vl; others may have any number there.
+The sum has a meaning only for instructions that depend on vl.
 """
 
 

@@ -1,4 +1,4 @@
-"""The blocks of one hart by mode and pc, and what those that are gone have done."""
+"""The blocks of one hart by mode and pc, and the counts of dropped ones."""
 
 from __future__ import annotations
 
@@ -37,10 +37,10 @@ class Blocks:
         self._by_state: dict[tuple[int, int, bool, int], ModeBlocks] = {}
         self._dropped: list[Block] = []
         self._settled: dict[tuple[int, bytes, Mode], Runs] = {}
-        """What dropped blocks have done by their pc, code and mode: decoded it takes much room."""
+        """Counts of dropped blocks by pc, code and mode, which take less room than the blocks."""
 
     def now(self) -> ModeBlocks:
-        """Those of the mode that the state is in."""
+        """The blocks of the mode that the state is in."""
         s = self._state.words
         mode_state = (s[_VTYPE], s[_VL], s[_VSTART] != 0, s[_UNITS_OFF])
         found = self._by_state.get(mode_state)
@@ -69,7 +69,7 @@ class Blocks:
                         yield block
 
     def drop(self, block: Block) -> None:
-        """Count what a block has done that stands in no table."""
+        """Keep the counts of a block that is in no table."""
         self._dropped.append(block)
 
     def drop_all(self) -> None:
@@ -82,7 +82,7 @@ class Blocks:
         self._by_state.clear()
 
     def settle(self) -> None:
-        """Keep of dropped blocks, none of them still running, what they have done."""
+        """Keep the counts of dropped blocks, none of which runs any more."""
         for block in self._dropped:
             if block.runs or block.stops:
                 key = block.decoded[0].pc, block.code, block.mode
@@ -90,7 +90,7 @@ class Blocks:
         self._dropped.clear()
 
     def executions(self) -> Iterator[Execution]:
-        """Of all that has run; an instruction in several blocks comes several times."""
+        """Executions of all that has run; an instruction in several blocks comes several times."""
         self.settle()
         for (pc, content, mode), runs in self._settled.items():
             yield from runs.of_each(decode_all(content, pc), mode)

@@ -37,10 +37,10 @@ _PC, _INSTRET, _CYCLE = SLOT["pc"], SLOT["instret"], SLOT["cycle"]
 _VL, _NOTE = SLOT["vl"], SLOT["note"]
 _BLOCK_LIMIT: Final = 64
 MOST_DECODED: Final = 1 << 17
-"""Instructions that are kept decoded; each takes up to a kilobyte, with a cost model up to four."""
+"""Decoded instructions that are kept; each takes up to 1 KB, with a cost model up to 4 KB."""
 
 MOST_FUNCTIONS: Final = 1 << 14
-"""Of generated code that are kept on one machine."""
+"""Generated functions that are kept on one machine."""
 
 _RECENT_BLOCKS: Final = 16
 _BLOCKS_BETWEEN_CLOCK_READS: Final = 8
@@ -84,7 +84,7 @@ class Interpreter:
         self.jit: Jit | None = None
         self._earlier_jits: list[Jit] = []
         self.interrupted = False
-        """Set by a signal handler, to have the run stop between instructions, with fuel left."""
+        """A signal handler sets it; the run then stops between instructions, with fuel left."""
         self.stops: frozenset[int] = frozenset()
         """Addresses that a run stops before, see `stop_at`."""
         self._recent: deque[Block] = deque(maxlen=_RECENT_BLOCKS)
@@ -108,8 +108,7 @@ class Interpreter:
     def _drop(self, page: int) -> None:
         """Forget what was decoded from a page whose code is changing or gone.
 
-        If that happens while one of its blocks runs, the block goes on no further than the
-        instruction that is being executed.
+        A block of the page that is running ends after the instruction that it executes.
         """
         start, stop = page * PAGE, (page + 1) * PAGE
         for pc in range(start - 2, stop, 2):
@@ -119,7 +118,7 @@ class Interpreter:
             block.calls[:] = [_code_changed] * len(block.calls)
 
     def begin_anew(self, ring: Ring | None, jit: Jit | None) -> None:
-        """Make records in another ring, or none, from here on: all code is bound anew for that."""
+        """From here on make records in another ring, or none; all code is bound anew."""
         self._blocks.drop_all()
         self.binder.forget()
         if self.jit is not None:
@@ -139,9 +138,9 @@ class Interpreter:
             self.jit.stops_changed()
 
     def _flush(self) -> None:
-        """Forget all that was decoded, which no block is running: programs may have any much.
+        """Forget all decoded code, while no block runs: programs may have any amount of code.
 
-        The pages keep their marks, since native code that was made of them goes on.
+        The pages keep their marks, because native code made of them goes on.
         """
         self._blocks.drop_all()
         self._decoded.clear()
@@ -268,9 +267,9 @@ class Interpreter:
         return None, fuel
 
     def again(self) -> Trap | None:
-        """Execute the instruction that has trapped once more: it has been accounted for.
+        """Execute the instruction that has trapped once more, without accounting for it again.
 
-        If it does not trap now, its record is that of an instruction that has not.
+        If it does not trap this time, its record says so.
         """
         s = self.state.words
         mode, d = self._blocks.now().mode, self.decode_at(s[_PC])
@@ -321,7 +320,7 @@ class Interpreter:
         return trap
 
     def _leave(self, block: Block, done: int) -> Decoded:
-        """Put the state before an instruction of a block, and account for those `done`."""
+        """Put the state before instruction `done` of a block, and count the ones before it."""
         s = self.state.words
         at = block.decoded[done]
         s[_PC] = at.pc
@@ -347,9 +346,9 @@ class Interpreter:
         return done[: len(done) - unexecuted][-count:]
 
     def executions(self) -> Iterator[Execution]:
-        """Of everything that has run; an instruction in several blocks comes several times.
+        """Executions of all that has run; an instruction in several blocks comes several times.
 
-        Of compiled code this knows only if the JIT counts.
+        Compiled code is among them only if the JIT counts.
         """
         yield from self.interpreted()
         for jit in (*self._earlier_jits, self.jit):
@@ -357,7 +356,7 @@ class Interpreter:
                 yield from jit.executions()
 
     def interpreted(self) -> Iterator[Execution]:
-        """Of what this engine has executed itself."""
+        """Executions by this engine alone."""
         yield from self._blocks.executions()
 
 

@@ -1,4 +1,4 @@
-"""Observers: what listens to a run, and what it needs the engines to tell.
+"""Observers: they listen to a run, and declare what the engines have to tell them.
 
 An observer declares its `needs`, and engines stay native where these allow it:
 

@@ -1,4 +1,4 @@
-"""Address space of this process: what it may still take, and what it reserves.
+"""Address space of this process: how much is left, and how to reserve some.
 
 ``ulimit -v`` limits it.
 """
@@ -18,7 +18,7 @@ _NORESERVE: Final[int] = getattr(mmap, "MAP_NORESERVE", 0x4000 if sys.platform =
 
 
 def address_space_left() -> int:
-    """Bytes that may still be mapped, as far as the limit on them says."""
+    """Bytes that the limit on address space still leaves."""
     if sys.platform != "linux":
         return UNLIMITED
     import resource
@@ -31,14 +31,14 @@ def address_space_left() -> int:
 
 
 def reserve(size: int) -> mmap.mmap:
-    """Zeros that take no memory until they are touched."""
+    """Reserve zeros that take no memory until they are touched."""
     if sys.platform == "win32":
         return mmap.mmap(-1, size)
     return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | _NORESERVE)
 
 
 def reserve_first(sizes: list[int]) -> tuple[mmap.mmap, int]:
-    """The first of some sizes that the host reserves; one that refuses the last is an error."""
+    """Reserve the first of some sizes that the host gives; `RvsimError` if it gives none."""
     for size in sizes:
         try:
             return reserve(size), size

@@ -6,7 +6,7 @@ from bisect import bisect_left, bisect_right
 
 
 class Areas:
-    """Ranges in order, none of which touches another; an operation takes time for few of them.
+    """Ranges in order that do not touch; operations are made for few ranges.
 
     >>> areas = Areas()
     >>> areas.add(2, 5); areas.add(9, 12); areas.add(5, 7)
@@ -34,7 +34,7 @@ class Areas:
         self._replace(first, last, [(start, stop)])
 
     def remove(self, start: int, stop: int) -> None:
-        """Take a range out of the set; not all of it need be in."""
+        """Take a range out of the set; parts of it may be missing."""
         if start >= stop:
             return
         first, last = bisect_right(self._stops, start), bisect_left(self._starts, stop)
@@ -74,7 +74,7 @@ class Areas:
         return sum(b - a for a, b in self.parts(start, stop))
 
     def highest_gap(self, start: int, stop: int, size: int) -> int | None:
-        """Where the highest range of `size` begins that lies in `start` to `stop` and is free."""
+        """Where the highest free range of `size` begins between `start` and `stop`."""
         index = bisect_left(self._starts, stop)
         while stop - start >= size:
             free_from = max(start, self._stops[index - 1]) if index else start

@@ -1,4 +1,4 @@
-"""Which bytes of guest memory were decoded as instructions, so that a change of them is noticed."""
+"""Which bytes of guest memory were decoded, so that a change of them is noticed."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _PAGE: Final = 1 << PAGE_BITS
 
 
 class CodeMap(PageOwner):
-    """Per page, a set of the halfwords that hold decoded instructions, as the bits of an int.
+    """For each page, which halfwords hold decoded instructions, as the bits of an int.
 
     Whoever keeps decoded code appends to `listeners`: each is called with a page whose code is out
     of date, after the map has forgotten it.  `changes` counts those pages.
@@ -41,7 +41,7 @@ class CodeMap(PageOwner):
             self._halfwords[page] = self._halfwords.get(page, 0) | bits
 
     def before_change(self, addr: int, nbytes: int) -> None:
-        """Have everybody forget the code decoded from pages whose decoded bytes change."""
+        """Have all listeners forget pages whose decoded bytes change."""
         for page in self.overlapped(addr, nbytes):
             self.drop(page)
 
@@ -61,7 +61,7 @@ class CodeMap(PageOwner):
         return [page for page in self._halfwords if start <= page < stop]
 
     def drop(self, page: int) -> None:
-        """Forget a page, and have everybody forget what was decoded there."""
+        """Forget a page, and have all listeners forget it."""
         del self._halfwords[page]
         self._rights.give_back(self, page)
         self.changes += 1

@@ -1,4 +1,4 @@
-"""What registers and the unused stack hold when a program begins: it should not matter."""
+"""What registers and the unused stack hold at first; a right program does not depend on it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Initial:
                 return shake_256(f"{what} {self.seed}".encode()).digest(size)
 
     def fill(self, state: State) -> None:
-        """Give all registers their contents but x0; the environment sets what it hands over."""
+        """Fill all registers but x0; the environment sets those that it hands over."""
         state.x[1:] = memoryview(self.octets("x", 31 * 8)).cast("Q")
         state.f[:] = memoryview(self.octets("f", 32 * 8)).cast("Q")
         state.vfile[:] = memoryview(self.octets("v", 32 * state.vlenb))

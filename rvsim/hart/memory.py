@@ -1,15 +1,15 @@
 """Guest memory: one flat, lazily backed space with one permission byte per 4 KiB page.
 
-The space is as large as a process of Linux has it (`ADDRESS_SPACE`), where the host reserves that
-much: address space is not memory.  Pages that may be accessed are, and count against `limit`.  What
-is mapped beyond that is *promised*: such a page counts when it is accessed first, if there is room.
+The space is as large as that of a Linux process (`ADDRESS_SPACE`), if the host can reserve it.
+Address space is not memory: pages that may be accessed are memory, and count against `limit`.
+Other mapped pages are *promised*: they count from their first access on, if there is room.
 
 Every guest access checks ``addr <= size - n`` and the permission of its first and last page, here
 and in compiled code, which reads both through their raw addresses.  A refused access raises
 `GuestFault`; misuse by the host program raises `RvsimError`.
 
-Code is coherent: a page that holds decoded instructions loses its *direct* write permission, so
-that a store to it comes here, where it is done and what was decoded from its bytes is forgotten.
+Code is coherent: a page with decoded instructions loses its *direct* write permission.  A store to
+it then comes here; it is carried out, and what was decoded from its bytes is forgotten.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ ADDRESS_SPACE: Final = 1 << 38
 """What a process may map under Sv39, as Linux has it."""
 
 LOWEST_FREE: Final = 0x10000
-"""Linux's vm.mmap_min_addr: below it a process has nothing, so that small integers are no pointers.
+"""Linux's vm.mmap_min_addr: a process has nothing below it, so small integers are no pointers.
 
 Bare metal has memory there too."""
 
@@ -50,13 +50,13 @@ Lanes = npt.NDArray[np.unsignedinteger]
 
 _LANE_TYPES: Final = (np.dtype("u1"), np.dtype("u2"), np.dtype("u4"), np.dtype("u8"))
 _PROMISE_KEPT: Final = 512
-"""Pages of which the first access makes memory: 2 MiB, if so many are promised around it."""
+"""Pages that a first access makes memory of: the 2 MiB around it, if they are promised."""
 
 
 class Memory:
     """The guest's address space, nothing mapped at first: `limit` bytes of it may be memory.
 
-    The space is of `size` bytes: those of `limit`, or of `space` where the host reserves so many.
+    The space has `size` bytes: `space` if the host reserves so many, else `limit`.
 
     `perm` holds the permissions of each page.  Compiled code looks at another array, at
     `perm_address`: the same, without W where a page holds decoded code.
@@ -82,9 +82,9 @@ class Memory:
         self.areas = Areas()
         """Numbers of the pages that are mapped."""
         self._committed = Areas()
-        """Of those that have been accessible, and so may hold data: they count."""
+        """Those of them that have been accessible: they may hold data, and count."""
         self._promised: dict[int, Areas] = {}
-        """Of those that will be, by the permissions that they get then."""
+        """Those that will be accessible, by the permissions that they get then."""
         self.view: memoryview = memoryview(self._mmap)
         self.data: Bytes = np.frombuffer(self._mmap, np.uint8)
         self.rights = PageRights(size // PAGE)
@@ -127,7 +127,7 @@ class Memory:
         self._allow(pages, perm)
 
     def _allow(self, pages: slice, perm: int) -> None:
-        """Give mapped pages a permission; they count from now on if it is any."""
+        """Give mapped pages a permission; if it is not empty, they count from now on."""
         if perm:
             more = pages.stop - pages.start - self._committed.count(pages.start, pages.stop)
             if more > self.left // PAGE:
@@ -140,22 +140,22 @@ class Memory:
         self._write(pages, MAPPED | perm)
 
     def _write(self, pages: slice, byte: int) -> None:
-        """Enter a permission; what has never been accessible has none, and is not touched."""
+        """Enter a permission for the pages that have been accessible; others have none."""
         for start, stop in self._committed.parts(pages.start, pages.stop):
             self._set_permission(slice(start, stop), byte)
 
     @property
     def left(self) -> int:
-        """How many bytes more may become memory."""
+        """How many more bytes may become memory."""
         return self.limit - self._committed.total * PAGE
 
     def has_room(self, addr: int, length: int, perm: int) -> bool:
-        """Whether the pages may be mapped or protected like that without more than is left."""
+        """Whether enough is left to map or protect the pages like that."""
         first, stop = addr // PAGE, -(-(addr + length) // PAGE)
         return not perm or stop - first - self._committed.count(first, stop) <= self.left // PAGE
 
     def promise(self, addr: int, length: int, perm: int) -> None:
-        """Give mapped pages a permission, those that hold nothing yet with their first access."""
+        """Give mapped pages a permission; those that hold nothing get it at their first access."""
         pages = self._pages(addr, length)
         self._forget_promises(pages)
         for start, stop in self._committed.gaps(pages.start, pages.stop):
@@ -196,7 +196,7 @@ class Memory:
         return next(promised, int(self.perm[page]) & (R | W | X))
 
     def is_promised(self, addr: int) -> bool:
-        """Whether an access to a page would make memory of it, if there were some left."""
+        """Whether an access to the page would make memory of it, if enough were left."""
         page = addr // PAGE
         return any(areas.covers(page, page + 1) for areas in self._promised.values())
 
@@ -304,7 +304,7 @@ class Memory:
         return bytes(self.view[addr : addr + n])
 
     def write(self, addr: int, content: bytes | memoryview) -> None:
-        """Store bytes for the host, also into read-only pages; `GuestFault` where nothing is."""
+        """Store bytes for the host, in read-only pages too; `GuestFault` if nothing is there."""
         if not self.mapped(addr, len(content)):
             raise GuestFault(addr, "store")
         self.rights.tell_change(addr, len(content))
@@ -421,11 +421,11 @@ class Memory:
         return max(0, stop - addr)
 
     def loads_directly(self, addr: int, nbytes: int) -> bool:
-        """Whether the guest may load from the span, and nobody is to be asked before."""
+        """Whether the guest may load from the span without anybody being asked."""
         return span_has(self._direct, addr, nbytes, R)
 
     def stores_directly(self, addr: int, nbytes: int) -> bool:
-        """Whether the guest may store to the span, and nobody is to be asked before."""
+        """Whether the guest may store to the span without anybody being asked."""
         return span_has(self._direct, addr, nbytes, W)
 
     def first_bad(self, addrs: Addresses, nbytes: int, need: int, active: Mask) -> int:
@@ -485,7 +485,7 @@ class Memory:
         cells[where] = elements
 
     def _is_direct(self, at: npt.NDArray[np.int64], nbytes: int, need: int) -> bool:
-        """Whether nobody is to be asked before any of the accesses."""
+        """Whether all accesses may be made without anybody being asked."""
         if need == R and not self.rights.withholds_loads:
             return True
         rights = self._direct_pages[at >> PAGE_BITS]

@@ -1,9 +1,9 @@
 """Rights of pages: what the mapping grants, less what others deny or withhold.
 
-A page has one mapping and any number of owners of reasons against it.  An owner that *denies* a
-right takes it from the guest.  One that *withholds* it leaves it to the guest, but has every access
-come to the memory first, out of compiled code, and is asked before it is made.  Each owner adds
-and removes its own reasons, whatever the others do:
+A page has one mapping, and any number of owners that limit its rights.  An owner that *denies* a
+right takes it from the guest.  An owner that *withholds* a right leaves it to the guest, but each
+access leaves compiled code, and the owner is asked before it is made.  Each owner adds and removes
+its own reasons, whatever the others do:
 
 | owner          | reason                             | right                                   |
 |----------------|------------------------------------|-----------------------------------------|
@@ -33,10 +33,10 @@ PAGE_BITS: Final = 12
 
 
 class PageOwner:
-    """Someone with reasons against rights of pages; addresses and lengths are in bytes.
+    """An owner that limits rights of pages; addresses and lengths are in bytes.
 
-    The guest's access is made when all owners have been asked.  A subclass may give rights back
-    meanwhile.
+    The guest's access is made after all owners have been asked.  They may give rights back
+    before it.
     """
 
     def before_load(self, addr: int, nbytes: int) -> None:
@@ -54,10 +54,10 @@ Reasons = defaultdict[int, dict[PageOwner, int]]
 
 
 class PageRights:
-    """The rights of `pages` pages: of none as long as nothing is mapped.
+    """The rights of `pages` pages; a page that is not mapped has none.
 
     `granted` has what the guest may do with each page, `direct` what may be done without asking;
-    compiled code looks at the latter.  Both have a byte more, of a page that is never mapped.
+    compiled code reads `direct`.  Both have one more byte, for a page that is never mapped.
 
     >>> rights, watchpoint = PageRights(4), PageOwner()
     >>> rights.map(1, 3, R | W)
@@ -71,14 +71,14 @@ class PageRights:
         self.granted = address_space.reserve(pages + 1)
         self.direct = address_space.reserve(pages + 1)
         self._mapped: dict[int, int] = {}
-        """What the mapping grants, of pages that somebody denies something of."""
+        """What the mapping grants, for pages that an owner denies a right of."""
         self._denied: Reasons = defaultdict(dict)
         self._withheld: Reasons = defaultdict(dict)
         self.withholds_loads = False
         """Whether R has ever been withheld from a page: most machines do not ask about loads."""
 
     def map(self, start: int, stop: int, rights: int | bytes) -> None:
-        """What the mapping grants for a range of pages: the same for all, or a byte for each."""
+        """Enter what the mapping grants for a range: the same for all pages, or a byte for each."""
         each = bytes([rights]) * (stop - start) if isinstance(rights, int) else rights
         self.granted[start:stop] = each
         self.direct[start:stop] = each
@@ -93,19 +93,19 @@ class PageRights:
         return self._mapped.get(page, self.granted[page])
 
     def deny(self, owner: PageOwner, page: int, rights: int) -> None:
-        """Take these rights, and no others, from the guest for an owner's reason."""
+        """Take these rights from the guest, and no others for this owner."""
         self._mapped.setdefault(page, self.granted[page])
         self._denied[page][owner] = rights
         self._derive(page)
 
     def withhold(self, owner: PageOwner, page: int, rights: int) -> None:
-        """Have the owner asked before uses of these rights, and of no others."""
+        """Have the owner asked before each use of these rights, and of no others."""
         self._withheld[page][owner] = rights
         self.withholds_loads |= bool(rights & R)
         self._derive(page)
 
     def give_back(self, owner: PageOwner, page: int) -> None:
-        """The owner has no more reasons against rights of the page."""
+        """The owner limits the page no longer."""
         for reasons in (self._denied, self._withheld):
             if reasons.get(page, {}).pop(owner, None) is not None and not reasons[page]:
                 del reasons[page]
@@ -170,7 +170,7 @@ def _union(reasons: Reasons, page: int) -> int:
 
 
 def _inside(reasons: Reasons, start: int, stop: int) -> list[int]:
-    """The pages of a range that somebody has reasons for."""
+    """The pages of a range that some owner limits."""
     if stop - start < len(reasons):
         return [page for page in range(start, stop) if page in reasons]
     return [page for page in reasons if start <= page < stop]

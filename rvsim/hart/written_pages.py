@@ -1,4 +1,4 @@
-"""Pages that were written since a moment, so that their content of then can be put back."""
+"""Pages that were written after a moment, with the content that they had then."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from rvsim.hart.page_rights import PAGE_BITS, PageOwner, W
 
 
 class WrittenPages(PageOwner):
-    """Keeps the content that pages of a memory had when this was made, once they are written.
+    """Saves the content of each page at the first store to it, and puts it back.
 
-    Only the first store to a page comes here: from then on it is one of the `saved`, which every
-    `restore` puts back.  Pages that became memory later are not followed.
+    Only the first store to a page comes here.  From then on the page is one of `saved`, and every
+    `restore` writes it back.  Pages that become memory later are not followed.
 
     >>> from rvsim.hart.page_rights import R
     >>> memory = Memory(1 << 20)
