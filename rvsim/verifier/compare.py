@@ -39,7 +39,7 @@ class Exact:
             each = [part.any(axis=axes) for part, axes in zip(parts, inner, strict=True)]
             return np.asarray(np.logical_or.reduce(each))
         if not is_float(got.dtype):
-            return np.asarray(got != expected)
+            return np.asarray(_bits(got) != _bits(expected))
         return np.asarray((_bits(got) != _bits(expected)) & ~_both_nan(got, expected))
 
     def __str__(self) -> str:
@@ -58,8 +58,13 @@ class Ulp:
     n: int
     atol: float = 0.0
 
+    def __post_init__(self) -> None:
+        if self.n < 0 or not self.atol >= 0:
+            raise ValueError(f"{self.n} ulp and atol={self.atol} are no distances")
+
     def wrong(self, got: Array, expected: Array) -> Marks:
         """Marks the elements that are wrong; both arrays have one dtype and shape."""
+        _check_numbers(got)
         if not is_float(got.dtype):
             return np.asarray(abs(got.astype(object) - expected.astype(object)) > self.n)
         near = _distance(got, expected) <= np.uint64(self.n)
@@ -82,8 +87,16 @@ class Close:
     rtol: float = 0.0
     atol: float = 0.0
 
+    def __post_init__(self) -> None:
+        if not (self.rtol >= 0 and self.atol >= 0):
+            raise ValueError(f"rtol={self.rtol} and atol={self.atol} are no distances")
+
     def wrong(self, got: Array, expected: Array) -> Marks:
         """Marks the elements that are wrong; both arrays have one dtype and shape."""
+        _check_numbers(got)
+        if not is_float(got.dtype):
+            distance = abs(got.astype(object) - expected.astype(object))
+            return np.asarray(distance > self.atol + self.rtol * abs(expected.astype(object)))
         with np.errstate(all="ignore"):
             room = self.atol + self.rtol * np.abs(expected.astype(np.float64))
             near = _difference(got, expected) <= room
@@ -104,6 +117,11 @@ def ulp(n: int, atol: float = 0.0) -> Ulp:
 def close(rtol: float = 0.0, atol: float = 0.0) -> Close:
     """At most `atol` + `rtol` * |expected| from what is expected."""
     return Close(rtol, atol)
+
+
+def _check_numbers(array: Array) -> None:
+    if array.dtype.fields is not None:
+        raise TypeError(f"elements of {array.dtype} have no distance: compare them exactly")
 
 
 def _bits(array: Array) -> Array:

@@ -6,6 +6,7 @@ give: the exact sum, rounded once.  Additions round to nearest, ties to even.
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field
 from fractions import Fraction
 from typing import Any, Final
@@ -24,6 +25,16 @@ _MOST_RESULTS: Final = 1 << 14
 
 _INFINITY: Final = np.inf
 
+_UNITS: Final = {
+    np.dtype(np.float16): (2.0**-11, 2.0**-24),
+    np.dtype(np.float32): (2.0**-24, 2.0**-149),
+    np.dtype(np.float64): (2.0**-53, 2.0**-1074),
+}
+"""Half an ulp of 1, and the least number, by dtype."""
+
+_ROUNDED_UP: Final = 1 + Fraction(1, 1 << 40)
+"""More than what the bound loses by being computed in float64."""
+
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Sum:
@@ -35,10 +46,11 @@ class Sum:
 
     Accepted is what adding one after another gives, pairwise addition, the exact sum rounded once,
     any order of up to 8 numbers, and for more numbers what is within the error that any order may
-    have: gamma(n) * Σ|x| for n additions, where gamma(n) = n * u / (1 - n * u) and u is half an ulp
-    of 1 (Higham, Accuracy and Stability of Numerical Algorithms, 4.2), and u * |x| more for each
-    unfused term.  If a term is not finite the result is what IEEE 754 says; if partial sums may
-    overflow, any result is accepted.
+    have: ((1 + u)^n - 1) * Σ|x| for n numbers, where u is half an ulp of 1 (Higham, Accuracy and
+    Stability of Numerical Algorithms, 4.2), and u * |x| more for each unfused term.  That error
+    alone decides for fused terms of float64, which are no exact products, and with 2 * u under
+    directed rounding.  If a term is not finite the result is what IEEE 754 says; if partial sums
+    may overflow, any result is accepted.
 
     >>> total = Sum(np.array([1e8, 1, -1e8, 1]), 0, np.float32)
     >>> [bool(total.wrong(np.float32(x))) for x in (1.0, 2.0, 0.0, 3.0)]
@@ -54,8 +66,10 @@ class Sum:
     _shape: tuple[int, ...] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
-        if np.dtype(self.dtype).kind in "iub":
-            raise TypeError(f"sums of {np.dtype(self.dtype)} have one result: return it")
+        if np.dtype(self.dtype) not in _UNITS:
+            raise TypeError(
+                f"a Sum has float16, float32 or float64 results, and none of {np.dtype(self.dtype)}"
+            )
         terms = np.moveaxis(np.asarray(self.terms, np.float64), self.axis, -1)
         start = np.broadcast_to(np.asarray(self.start, np.float64), terms.shape[:-1])
         rows = terms.reshape(-1, terms.shape[-1]) if terms.size else terms.reshape(start.size, 0)
@@ -71,8 +85,8 @@ class Sum:
         """Of the results."""
         return self._shape
 
-    def wrong(self, got: npt.ArrayLike) -> Marks:
-        """Marks the elements that no order gives.
+    def wrong(self, got: npt.ArrayLike, *, directed: bool = False) -> Marks:
+        """Marks the elements that no order gives; `directed` if frm is not to nearest even.
 
         Raises ValueError if they are not as many as the sums.
         """
@@ -81,9 +95,9 @@ class Sum:
             raise ValueError(f"{results.shape} results for sums of the shape {self._shape}")
         flat = results.reshape(-1).astype(np.float64)
         with np.errstate(all="ignore"):
-            right = self._common(flat)
+            right = np.zeros(flat.shape, np.bool_) if directed else self._common(flat)
             for row in np.flatnonzero(~right):
-                right[row] = self._is_possible(self._rows[row], flat[row])
+                right[row] = self._is_possible(self._rows[row], flat[row], directed)
         return ~right.reshape(self._shape)
 
     def one(self) -> Array:
@@ -131,10 +145,10 @@ class Sum:
 
     # -- what any order may give, for one sum
 
-    def _is_possible(self, numbers: Array, got: float) -> bool:
+    def _is_possible(self, numbers: Array, got: float, directed: bool) -> bool:
         if not np.isfinite(numbers).all():
             return _is_not_finite(numbers, got)
-        largest = float(np.finfo(np.dtype(self.dtype)).max)
+        largest = float(np.finfo(self.dtype).max)
         size = float(np.abs(numbers).sum())
         if size > largest / 2:
             return True
@@ -142,13 +156,12 @@ class Sum:
             return False
         used = numbers[numbers != 0]
         exact = sum((Fraction(x) for x in used.tolist()), Fraction(0))
-        if got == self._once(exact):
+        if abs(Fraction(got) - exact) > self._bound(used.size, size, directed):
+            return False
+        if used.size > FEW or directed or self._has_rounded_products or got == self._once(exact):
             return True
-        if used.size <= FEW:
-            possible = self._all_orders(used)
-            if possible is not None:
-                return got in possible
-        return abs(Fraction(got) - exact) <= self._bound(used.size, size)
+        possible = self._all_orders(used)
+        return possible is None or got in possible
 
     def _once(self, exact: Fraction) -> float:
         near = float(exact)
@@ -187,11 +200,18 @@ class Sum:
         first, second = np.meshgrid(a, b)
         return self._add(first.ravel(), second.ravel())
 
-    def _bound(self, count: int, size: float) -> Fraction:
-        u = Fraction(float(np.finfo(np.dtype(self.dtype)).eps)) / 2
-        additions = max(count - 1, 1)
-        gamma = additions * u / (1 - additions * u) if additions * u < 1 else Fraction(1)
-        return (gamma + (0 if self.fused else u)) * Fraction(size)
+    @property
+    def _has_rounded_products(self) -> bool:
+        """Whether fused terms are not what enters a fused multiply-add."""
+        return self.fused and np.dtype(self.dtype) == np.float64
+
+    def _bound(self, count: int, size: float, directed: bool) -> Fraction:
+        u, least = _UNITS[np.dtype(self.dtype)]
+        u *= 1 + directed
+        relative = Fraction(math.expm1(count * math.log1p(u))) * _ROUNDED_UP
+        exact_terms = self.fused and not self._has_rounded_products
+        products = Fraction(0 if exact_terms else u)
+        return (relative + products) * Fraction(size) + count * Fraction(least)
 
 
 def _is_not_finite(numbers: Array, got: float) -> bool:

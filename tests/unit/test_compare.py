@@ -61,3 +61,24 @@ def test_records_are_compared_field_by_field() -> None:
     assert not exact.wrong(a, b).any()
     b["q"][1, 1] = 5
     assert exact.wrong(a, b).tolist() == [False, True]
+
+
+def test_integers_are_compared_exactly_and_bools_by_their_byte() -> None:
+    assert wrong(close(), 2**53 + 1, 2**53, np.int64)
+    assert not wrong(close(atol=1), 2**53 + 1, 2**53, np.int64)
+    two = np.array([2], np.uint8).view(np.bool_)
+    assert exact.wrong(two, np.array([True])).all()
+
+
+@pytest.mark.parametrize(
+    "rule", [lambda: ulp(-1), lambda: ulp(1, np.nan), lambda: close(rtol=np.nan)]
+)
+def test_distances_are_not_negative(rule: Any) -> None:
+    with pytest.raises(ValueError, match="no distances"):
+        rule()
+
+
+def test_records_have_no_distance() -> None:
+    record = np.zeros(1, [("a", np.int8)])
+    with pytest.raises(TypeError, match="exactly"):
+        ulp(1).wrong(record, record)

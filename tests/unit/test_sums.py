@@ -107,6 +107,27 @@ def test_terms_that_are_not_finite(terms: list[float], right: float, wrong: floa
     assert total.wrong(np.float32(wrong))
 
 
+def test_sums_under_directed_rounding_have_the_bound_alone() -> None:
+    numbers = np.array([1.0, 2**-24, 2**-24])
+    down = np.float32(1.0)
+    up = np.nextafter(np.nextafter(down, np.float32(2)), np.float32(2))
+    total = Sum(numbers, 0, np.float32)
+    assert total.wrong(up)
+    assert not total.wrong(up, directed=True)
+    assert total.wrong(np.float32(1.1), directed=True)
+
+
+def test_fused_terms_of_float64_are_no_exact_products() -> None:
+    rng = np.random.default_rng(2)
+    a, b = rng.standard_normal((2, 100, 4))
+    total = Sum(a * b, 1, np.float64, fused=True)
+    for row in range(100):
+        result = Fraction(0)
+        for x, y in zip(a[row], b[row], strict=True):
+            result = Fraction(float(result + Fraction(x) * Fraction(y)))
+        assert not total.wrong(np.where(np.arange(100) == row, float(result), total.one()))[row]
+
+
 def test_partial_sums_that_may_overflow_say_nothing() -> None:
     largest = float(np.finfo(np.float32).max)
     total = Sum(np.array([largest, largest, -largest]), 0, np.float32)
