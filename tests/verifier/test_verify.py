@@ -138,6 +138,17 @@ def test_a_saved_case_keeps_what_shares_memory(tmp_path: Path) -> None:
     assert (again.value.failure.got == found.value.failure.got).all()  # type: ignore[union-attr]
 
 
+def test_a_case_that_cannot_be_saved_is_told_all_the_same(
+    right: GuestProgram, tmp_path: Path
+) -> None:
+    (tmp_path / ".rvsim").write_text("in the way")
+    arguments = {"to": rv.out(np.float32, 8), "from": rv.array(np.float32, 8)}
+    with pytest.raises(rvsim.Mismatch) as found:
+        rvsim.verify(right["copy8"], lambda: np.zeros(8), arguments, vlens=(256,), examples=9)
+    assert found.value.saved is None
+    assert "not saved" in found.value.__notes__[0]
+
+
 def test_what_is_expected_at_a_vlen(right: GuestProgram) -> None:
     arguments = {"to": rv.out(np.float32, 8), "from": rv.array(np.float32, 8)}
     with pytest.raises(rvsim.Mismatch, match="a trap was expected"):
