@@ -26,6 +26,7 @@ PAGE = ROOT / "docs" / "reference" / "api.md"
 
 MODULES = (
     *("rvsim", "rvsim.machine", "rvsim.perf", "rvsim.cost", "rvsim.verifier"),
+    "rvsim.verifier.strategies",
     "rvsim.toolchain",
 )
 """In the order of the page; a name stands where it is first public."""
@@ -86,9 +87,10 @@ def names_by_module() -> Iterator[tuple[ModuleType, list[tuple[str, Any]]]]:
 
 
 def public(module: ModuleType) -> list[tuple[str, Any]]:
-    """The names of `__all__`; without it, classes and functions that the module defines."""
+    """What `__all__` names, but no modules; without it, classes and functions of the module."""
     if names := getattr(module, "__all__", None):
-        return [(name, getattr(module, name)) for name in names if not name.startswith("__")]
+        found = [(name, getattr(module, name)) for name in names if not name.startswith("__")]
+        return [(name, value) for name, value in found if not isinstance(value, ModuleType)]
     return [
         (name, value)
         for name, value in vars(module).items()
