@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any, Final
 
@@ -139,7 +139,7 @@ class Axes:
             raise ValueError("vlens names no VLEN")
         self.always = tuple(Conditions(vlen, **first) for vlen in vlens)
         self.others = tuple(
-            replace(conditions, **{axis: value})  # type: ignore[arg-type]
+            Conditions(conditions.vlen, **{**first, axis: value})
             for axis, values in choices.items()
             for value in values[1:]
             for conditions in self.always

@@ -46,8 +46,15 @@ def save(
     seed: int,
     folder: Path = FOLDER,
 ) -> Path:
-    """Write a case; its name is made of its content, so that it is written once."""
-    kernel = trial.kernel
+    """Write a case; its name is made of its content, so that it is written once.
+
+    Raises `RvsimError` if the file can't be written, or can't hold the comparison.
+    """
+    kernel, compare = trial.kernel, trial.compare
+    if not isinstance(compare, Exact | Ulp | Close):
+        raise RvsimError(
+            f"a file can't hold {compare!r}", hint="compare with exact, ulp or close to save cases"
+        )
     assert kernel.type is not None
     types = {p.name: p.type for p in kernel.type.parameters}
     arrays: dict[str, Argument] = {}
@@ -90,7 +97,7 @@ def save(
         "has_value": expected.has_value,
         "value": None if RESULT in sums else _as_json(expected.value, kernel),
         "sums": {name: _settings(total) for name, total in sums.items()},
-        "compare": [type(trial.compare).__name__, asdict(trial.compare)],  # type: ignore[call-overload]
+        "compare": [type(compare).__name__, asdict(compare)],
     }
     content[_META] = np.frombuffer(json.dumps(meta, sort_keys=True).encode(), np.uint8)
     file = io.BytesIO()

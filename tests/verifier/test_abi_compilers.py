@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -15,6 +14,8 @@ from rvsim.hart.traps import Trap
 from rvsim.machine import Ending, Environment, Hart, Machine
 from rvsim.verifier.abi import Plan, plan_of
 from rvsim.verifier.locations import Placement
+from tests.program import libc_programs
+from tests.program.libc_programs import require_cross
 from tests.verifier.signatures import (
     ALIGNED,
     HALVES,
@@ -35,7 +36,7 @@ ZIG = [
     *(sys.executable, "-m", "ziglang", "cc", "-target", "riscv64-freestanding"),
     *("-mcpu=generic_rv64+m+a+f+d+c+zfh+zfbfmin+v", "-mabi=lp64d", "-fno-sanitize=all"),
 ]
-GCC = ["riscv64-linux-gnu-gcc", "-fno-pie", "-fno-ipa-icf", "-Wl,--build-id=none"]
+GCC = [libc_programs.GCC, "-fno-pie", "-fno-ipa-icf", "-Wl,--build-id=none"]
 OF_CLANG = (*NUMBERS, *HALVES), (PACKED, ALIGNED)
 OF_GCC = NUMBERS, (PACKED,)  # GCC 12 does not say in DWARF how structures are aligned
 COMPILERS = {
@@ -121,8 +122,8 @@ def masked(type: Type, value: bytes) -> int:
 def built(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory):
     """A machine with a program of random functions; they differ with pytest's seed."""
     command, flags, numbers, attributes = COMPILERS[request.param]
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} not found")
+    if command is GCC:
+        require_cross()
     made = signatures(random.getrandbits(32), FUNCTIONS, numbers, attributes)
     folder = tmp_path_factory.mktemp("signatures")
     (folder / "f.c").write_text(made.source)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import shutil
 import subprocess
 import sys
 from contextlib import suppress
@@ -27,6 +26,8 @@ from rvsim.guest.c_types import (
 from rvsim.guest.debug_types import DebugTypes
 from rvsim.guest.sections import Sections, open_elf
 from rvsim.verifier.abi import plan_of
+from tests.program import libc_programs
+from tests.program.libc_programs import require_cross
 from tests.work import at_most
 
 SOURCE = """
@@ -57,7 +58,7 @@ static int helper(int n) { return n + 1; }
 void _start(void) { shared.u.i = helper(table[0][0]); }
 """
 ZIG = (sys.executable, "-m", "ziglang", "cc", "-target", "riscv64-freestanding", "-O1")
-GCC = ("riscv64-linux-gnu-gcc", "-O1")
+GCC = (libc_programs.GCC, "-O1")
 KINDS = {
     **{"clang, DWARF 5": (*ZIG, "-gdwarf-5"), "clang, DWARF 4": (*ZIG, "-gdwarf-4")},
     **{"gcc, DWARF 5": (*GCC, "-gdwarf-5"), "gcc, DWARF 4": (*GCC, "-gdwarf-4")},
@@ -66,8 +67,8 @@ MANY_CALLS = 20_000_000
 
 
 def compiled(folder: Path, command: tuple[str, ...], source: str, name: str = "t.c") -> bytes:
-    if shutil.which(command[0]) is None:
-        pytest.skip(f"{command[0]} not found")
+    if command[0] == libc_programs.GCC:
+        require_cross()
     (folder / name).write_text(source)
     flags = ("-w", "-nostdlib", "-static", name, "-o", "t.elf")
     done = subprocess.run(

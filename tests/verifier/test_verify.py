@@ -135,7 +135,10 @@ def test_a_saved_case_keeps_what_shares_memory(tmp_path: Path) -> None:
         rvsim.verify(program["copy"], moved, arguments, vlens=(256,), examples=200)
     with pytest.raises(rvsim.Mismatch) as again:
         rvsim.replay(found.value.saved or "")
-    assert (again.value.failure.got == found.value.failure.got).all()  # type: ignore[union-attr]
+    before, after = found.value.failure.got, again.value.failure.got
+    assert before is not None
+    assert after is not None
+    assert (after == before).all()
 
 
 def test_a_case_that_cannot_be_saved_is_told_all_the_same(
@@ -147,6 +150,25 @@ def test_a_case_that_cannot_be_saved_is_told_all_the_same(
         rvsim.verify(right["copy8"], lambda: np.zeros(8), arguments, vlens=(256,), examples=9)
     assert found.value.saved is None
     assert "not saved" in found.value.__notes__[0]
+
+
+def test_a_comparison_of_ones_own_is_not_saved(right: GuestProgram) -> None:
+    class Nothing:
+        def wrong(self, got: Any, expected: Any) -> Any:
+            return np.ones(np.shape(got), np.bool_)
+
+    arguments = {"to": rv.out(np.float32, 8), "from": rv.array(np.float32, 8)}
+    with pytest.raises(rvsim.Mismatch) as found:
+        rvsim.verify(
+            right["copy8"],
+            lambda **given: given["from"],
+            arguments,
+            vlens=(256,),
+            compare=Nothing(),
+            examples=3,
+        )
+    assert found.value.saved is None
+    assert "can't hold" in found.value.__notes__[0]
 
 
 def test_what_is_expected_at_a_vlen(right: GuestProgram) -> None:
